@@ -1,0 +1,120 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "kith/core/config.h"
+
+namespace kith {
+
+/// One option of a part of kith: its name, its help, what is allowed, and the
+/// field that holds its value.
+class Option {
+ public:
+  using Field = std::variant<bool*, int64_t*, double*, std::string*,
+                             std::vector<int64_t>*, std::vector<double>*,
+                             std::vector<std::string>*>;
+
+  Option(std::string name, Field field, std::string help);
+
+  /// Numbers (each entry, for a list) must lie in [lo, hi].
+  Option& range(double lo, double hi = std::numeric_limits<double>::infinity());
+  /// Numbers must be greater than zero.
+  Option& positive();
+  /// Text must be one of these.
+  Option& choices(std::vector<std::string> allowed);
+  /// A list must have at least one entry.
+  Option& not_empty();
+
+  const std::string& name() const { return name_; }
+  const std::string& help() const { return help_; }
+  /// "float", "list of int", ...
+  std::string type_name() const;
+  /// "in [0, 1]", "one of adam, sgd", or empty.
+  std::string constraint() const;
+
+  /// Reads the field from a node; `path` is the full key, for errors.
+  void read(const ConfigNode& node, const std::string& path) const;
+  /// The field's value as a node.
+  ConfigNode write() const;
+
+ private:
+  void check(const ConfigNode& node, const std::string& path) const;
+
+  std::string name_;
+  Field field_;
+  std::string help_;
+  double lo_ = -std::numeric_limits<double>::infinity();
+  double hi_ = std::numeric_limits<double>::infinity();
+  bool above_zero_ = false;
+  bool not_empty_ = false;
+  std::vector<std::string> choices_;
+};
+
+/// The options of a part, described once. Parsing, defaults, ranges, help,
+/// unknown-key errors, `kith list` and the stored configuration all walk this
+/// list. A part with options is a struct with defaults and
+///
+///     void describe(OptionSet& set) {
+///       set.add("t2", t2, "Temperature of the rank sigmoid.").positive();
+///     }
+class OptionSet {
+ public:
+  template <class T>
+  Option& add(std::string name, T& field, std::string help) {
+    return options_.emplace_back(std::move(name), &field, std::move(help));
+  }
+
+  const std::vector<Option>& options() const { return options_; }
+
+  /// Reads all options from a map. `section` is the map's own key ("loss");
+  /// keys in `skip` belong to somebody else ("name"). Throws ConfigError on an
+  /// unknown key (with the nearest name), a wrong type or a value out of range.
+  void read(const ConfigNode& map, const std::string& section,
+            const std::vector<std::string>& skip = {}) const;
+
+  /// A map of all options with their present values.
+  ConfigNode write() const;
+
+ private:
+  std::vector<Option> options_;
+};
+
+/// Reads a struct that has describe().
+template <class T>
+T read_options(const ConfigNode& map, const std::string& section,
+               const std::vector<std::string>& skip = {}) {
+  T options;
+  OptionSet set;
+  options.describe(set);
+  set.read(map, section, skip);
+  return options;
+}
+
+template <class T>
+ConfigNode write_options(T options) {
+  OptionSet set;
+  options.describe(set);
+  return set.write();
+}
+
+/// The candidate with the smallest edit distance to `word`, or an empty string
+/// if none is near enough to be a likely misspelling.
+std::string nearest_name(const std::string& word,
+                         const std::vector<std::string>& candidates);
+
+/// "a, b, c".
+std::string join(const std::vector<std::string>& words,
+                 const std::string& separator = ", ");
+
+/// The error for a name that is not known: says what it names, the nearest
+/// name and all the names there are.
+[[noreturn]] void throw_unknown(const std::string& where,
+                                const std::string& what,
+                                const std::string& word,
+                                const std::vector<std::string>& known);
+
+}  // namespace kith

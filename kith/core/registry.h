@@ -1,0 +1,138 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kith/core/config.h"
+#include "kith/core/error.h"
+#include "kith/core/options.h"
+
+namespace kith {
+
+/// An option as `kith list` shows it.
+struct OptionInfo {
+  std::string name;
+  std::string type;
+  std::string constraint;
+  std::string help;
+  ConfigNode default_value;
+};
+
+/// The parts of one kind (losses, samplers, ...) by name. A part is a class
+///
+///     class Type : public Base {
+///       static constexpr const char* kSummary = "one line";
+///       using Options = ...;                      // has describe(OptionSet&)
+///       Type(const Options&, const Args&...);
+///     };
+///
+/// and ends its .cpp with KITH_REGISTER(registry(), "name", Type). In a
+/// configuration a part is a map: `name` and its options beside it.
+template <class Base, class... Args>
+class Registry {
+ public:
+  struct Entry {
+    std::string summary;
+    std::function<std::unique_ptr<Base>(const ConfigNode&, const std::string&,
+                                        const Args&...)>
+        make;
+    std::function<ConfigNode(const ConfigNode&, const std::string&)> complete;
+    std::function<std::vector<OptionInfo>()> options;
+  };
+
+  /// `kind` is the singular, for errors: "loss".
+  explicit Registry(std::string kind) : kind_(std::move(kind)) {}
+
+  template <class Type>
+  bool add(const std::string& name) {
+    using Options = typename Type::Options;
+    Entry entry;
+    entry.summary = Type::kSummary;
+    entry.make = [](const ConfigNode& node, const std::string& section,
+                    const Args&... args) -> std::unique_ptr<Base> {
+      return std::make_unique<Type>(
+          read_options<Options>(node, section, {"name"}), args...);
+    };
+    entry.complete = [](const ConfigNode& node, const std::string& section) {
+      return write_options(read_options<Options>(node, section, {"name"}));
+    };
+    entry.options = [] {
+      Options options;
+      OptionSet set;
+      options.describe(set);
+      std::vector<OptionInfo> infos;
+      for (const Option& o : set.options()) {
+        infos.push_back(
+            {o.name(), o.type_name(), o.constraint(), o.help(), o.write()});
+      }
+      return infos;
+    };
+    KITH_ASSERT(entries_.emplace(name, std::move(entry)).second);
+    return true;
+  }
+
+  const std::string& kind() const { return kind_; }
+  const std::map<std::string, Entry>& entries() const { return entries_; }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, entry] : entries_) names.push_back(name);
+    return names;
+  }
+
+  /// Throws ConfigError, with the known names, for a name that is not there.
+  const Entry& at(const std::string& name, const std::string& where) const {
+    const auto found = entries_.find(name);
+    if (found == entries_.end()) throw_unknown(where, kind_, name, names());
+    return found->second;
+  }
+
+  /// Makes the part that `node` (a map with `name`) describes.
+  std::unique_ptr<Base> make(const ConfigNode& node, const std::string& section,
+                             const Args&... args) const {
+    const ConfigNode& name = name_of(node, section);
+    return at(name.scalar, name.where).make(node, section, args...);
+  }
+
+  /// The same map with every option of the part present.
+  ConfigNode complete(const ConfigNode& node,
+                      const std::string& section) const {
+    const ConfigNode& name = name_of(node, section);
+    ConfigNode all = ConfigNode::map();
+    all.set("name", ConfigNode::text(name.scalar));
+    merge_config(all, at(name.scalar, name.where).complete(node, section));
+    return all;
+  }
+
+ private:
+  const ConfigNode& name_of(const ConfigNode& node,
+                            const std::string& section) const {
+    const ConfigNode* name = node.is_map() ? node.find("name") : nullptr;
+    if (name == nullptr || name->kind != ConfigNode::Kind::kScalar) {
+      throw ConfigError((node.where.empty() ? "" : node.where + ": ") + "'" +
+                        section + "' needs a 'name'; one of " + join(names()));
+    }
+    return *name;
+  }
+
+  std::string kind_;
+  std::map<std::string, Entry> entries_;
+};
+
+/// For parts without options.
+struct NoOptions {
+  void describe(OptionSet&) {}
+};
+
+}  // namespace kith
+
+#define KITH_JOIN2(a, b) a##b
+#define KITH_JOIN(a, b) KITH_JOIN2(a, b)
+
+/// Last line of a part's .cpp file, inside namespace kith.
+#define KITH_REGISTER(registry, name, Type)                                  \
+  [[maybe_unused]] static const bool KITH_JOIN(kith_registered_, __LINE__) = \
+      (registry).template add<Type>(name)

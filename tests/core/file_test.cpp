@@ -1,0 +1,158 @@
+#include "kith/core/file.h"
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "kith/core/error.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_dir.h"
+
+namespace kith {
+namespace {
+
+namespace fs = std::filesystem;
+
+size_t files_in(const std::string& folder) {
+  size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : fs::directory_iterator(folder)) {
+    ++count;
+  }
+  return count;
+}
+
+TEST(ReadFile, GivesAllBytes) {
+  const TempDir dir;
+  const std::string contents("a\0b\xff\n", 5);
+  EXPECT_EQ(read_file(dir.write("x", contents), 5), contents);
+  EXPECT_EQ(read_file(dir.write("empty", ""), 0), "");
+}
+
+TEST(ReadFile, RefusesMoreThanTheLimit) {
+  const TempDir dir;
+  const std::string path = dir.write("x", "12345");
+  expect_error<DataError>([&] { read_file(path, 4); }, path, "5 bytes", "4");
+}
+
+TEST(ReadFile, NamesAMissingFile) {
+  const TempDir dir;
+  const std::string path = dir.file("missing");
+  expect_error<DataError>([&] { read_file(path, 10); }, path,
+                          "No such file or directory");
+}
+
+TEST(ReadFile, RefusesFolderPipeAndDevice) {
+  const TempDir dir;
+  expect_error<DataError>([&] { read_file(dir.path(), 10); }, dir.path(),
+                          "not a regular file");
+  const std::string pipe = dir.file("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  expect_error<DataError>([&] { read_file(pipe, 10); }, pipe,
+                          "not a regular file");
+  expect_error<DataError>([&] { read_file("/dev/zero", 10); }, "/dev/zero",
+                          "not a regular file");
+}
+
+TEST(FileReader, ReadsInsideAndRefusesOutside) {
+  const TempDir dir;
+  FileReader first(dir.write("x", "0123456789"));
+  const FileReader file = std::move(first);
+  EXPECT_EQ(file.size(), 10u);
+  std::string piece(3, ' ');
+  file.read_at(4, piece.data(), 3);
+  EXPECT_EQ(piece, "456");
+  file.read_at(10, piece.data(), 0);
+  expect_error<DataError>([&] { file.read_at(8, piece.data(), 3); },
+                          file.path(), "truncated");
+  expect_error<DataError>([&] { file.read_at(~uint64_t{0}, piece.data(), 3); },
+                          "truncated");
+}
+
+TEST(FileReader, NoticesAFileThatShrinks) {
+  const TempDir dir;
+  const std::string path = dir.write("x", "0123456789");
+  const FileReader file(path);
+  fs::resize_file(path, 4);
+  std::string piece(10, ' ');
+  expect_error<DataError>([&] { file.read_at(0, piece.data(), 10); }, path,
+                          "became shorter");
+}
+
+TEST(WriteFile, CreatesAndReplaces) {
+  const TempDir dir;
+  const std::string path = dir.file("x");
+  write_file_atomically(path, "first");
+  write_file_atomically(path, [](FileWriter& writer) {
+    writer.write("sec");
+    writer.write(nullptr, 0);
+    writer.write("ond");
+  });
+  EXPECT_EQ(read_file(path, 100), "second");
+  EXPECT_EQ(files_in(dir.path()), 1u);
+}
+
+TEST(WriteFile, FollowsTheUmask) {
+  const TempDir dir;
+  const mode_t before = ::umask(022);
+  write_file_atomically(dir.file("x"), "x");
+  ::umask(before);
+  EXPECT_EQ(fs::status(dir.file("x")).permissions(), fs::perms(0644));
+}
+
+TEST(WriteFile, TakesARelativePathAndALongName) {
+  const TempDir dir;
+  const fs::path before = fs::current_path();
+  fs::current_path(dir.path());
+  const std::string name(255, 'n');
+  EXPECT_NO_THROW(write_file_atomically(name, "x"));
+  fs::current_path(before);
+  EXPECT_EQ(read_file(dir.file(name), 10), "x");
+}
+
+TEST(WriteFile, LeavesTheOldFileWhenTheCallbackThrows) {
+  const TempDir dir;
+  const std::string path = dir.write("x", "old");
+  expect_error<std::logic_error>(
+      [&] {
+        write_file_atomically(path, [](FileWriter& writer) {
+          writer.write("half of the ne");
+          throw std::logic_error("stop");
+        });
+      },
+      "stop");
+  EXPECT_EQ(read_file(path, 100), "old");
+  EXPECT_EQ(files_in(dir.path()), 1u);
+}
+
+TEST(WriteFile, NamesPathAndReason) {
+  const TempDir dir;
+  const std::string path = dir.file("no/such/x");
+  expect_error<RunError>([&] { write_file_atomically(path, "x"); }, path,
+                         "No such file or directory");
+}
+
+TEST(WriteFile, RefusesFolderAndDevice) {
+  const TempDir dir;
+  expect_error<RunError>([&] { write_file_atomically(dir.path(), "x"); },
+                         dir.path(), "not a regular file");
+  expect_error<RunError>([&] { write_file_atomically("/dev/null", "x"); },
+                         "/dev/null", "not a regular file");
+}
+
+// A full disk shows on the write or only on the flush.
+TEST(FileWriter, ReportsNoSpace) {
+  std::FILE* full = std::fopen("/dev/full", "wb");
+  if (full == nullptr) GTEST_SKIP() << "no /dev/full here";
+  std::setvbuf(full, nullptr, _IONBF, 0);
+  const std::string path = "out.bin";
+  FileWriter writer(full, path);
+  expect_error<RunError>([&] { writer.write("x"); }, path,
+                         "No space left on device");
+  std::fclose(full);
+}
+
+}  // namespace
+}  // namespace kith

@@ -1,0 +1,147 @@
+#include "kith/core/registry.h"
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_error.h"
+
+namespace kith {
+namespace {
+
+class Shape {
+ public:
+  virtual ~Shape() = default;
+  virtual double area() const = 0;
+};
+
+struct BoxOptions {
+  double width = 2.0;
+  double height = 3.0;
+
+  void describe(OptionSet& set) {
+    set.add("width", width, "Width of the box.").positive();
+    set.add("height", height, "Height of the box.");
+  }
+};
+
+class Box final : public Shape {
+ public:
+  static constexpr const char* kSummary = "a box";
+  using Options = BoxOptions;
+
+  Box(const Options& options, double scale)
+      : area_(options.width * options.height * scale) {}
+  double area() const override { return area_; }
+
+ private:
+  double area_;
+};
+
+class Point final : public Shape {
+ public:
+  static constexpr const char* kSummary = "a point";
+  using Options = NoOptions;
+
+  Point(const Options&, double) {}
+  double area() const override { return 0.0; }
+};
+
+using ShapeRegistry = Registry<Shape, double>;
+
+ShapeRegistry& shape_registry() {
+  static ShapeRegistry registry("shape");
+  return registry;
+}
+
+KITH_REGISTER(shape_registry(), "box", Box);
+KITH_REGISTER(shape_registry(), "point", Point);
+
+ConfigNode section(const std::string& yaml) {
+  return *parse_config(yaml, "r.yaml").find("shape");
+}
+
+template <typename... Parts>
+void expect_refused(const std::string& yaml, const Parts&... parts) {
+  expect_error<ConfigError>(
+      [&] { shape_registry().make(section(yaml), "shape", 1.0); }, parts...);
+  expect_error<ConfigError>(
+      [&] { shape_registry().complete(section(yaml), "shape"); }, parts...);
+}
+
+TEST(Registry, MakesThePartThatIsNamed) {
+  const auto box =
+      shape_registry().make(section("shape: {name: box, width: 5}"), "", 2.0);
+  EXPECT_EQ(box->area(), 30.0);
+  const auto point =
+      shape_registry().make(section("shape: {name: point}"), "", 2.0);
+  EXPECT_EQ(point->area(), 0.0);
+}
+
+TEST(Registry, CompletesASection) {
+  const ConfigNode box = shape_registry().complete(
+      section("shape: {height: 7, name: box}"), "shape");
+  EXPECT_EQ(to_yaml(box), "name: box\nwidth: 2\nheight: 7\n");
+  const ConfigNode point =
+      shape_registry().complete(section("shape: {name: point}"), "shape");
+  EXPECT_EQ(to_yaml(point), "name: point\n");
+  EXPECT_EQ(shape_registry().make(box, "shape", 1.0)->area(), 14.0);
+}
+
+TEST(Registry, ListsItsPartsAndTheirOptions) {
+  EXPECT_EQ(shape_registry().kind(), "shape");
+  EXPECT_EQ(shape_registry().names(),
+            (std::vector<std::string>{"box", "point"}));
+  const ShapeRegistry::Entry& box = shape_registry().at("box", "");
+  EXPECT_EQ(box.summary, "a box");
+  const std::vector<OptionInfo> options = box.options();
+  ASSERT_EQ(options.size(), 2u);
+  EXPECT_EQ(options[0].name, "width");
+  EXPECT_EQ(options[0].type, "float");
+  EXPECT_EQ(options[0].constraint, "greater than 0");
+  EXPECT_EQ(options[0].help, "Width of the box.");
+  EXPECT_EQ(options[0].default_value.scalar, "2");
+  EXPECT_TRUE(shape_registry().at("point", "").options().empty());
+}
+
+TEST(Registry, NamesTheNearestOfAnUnknownName) {
+  expect_refused("shape:\n  width: 1\n  name: boks\n",
+                 "r.yaml:3: unknown shape 'boks'", "did you mean 'box'?",
+                 "box, point");
+  expect_refused("shape: {name: dodecahedron}", "unknown shape", "box, point");
+}
+
+TEST(Registry, NamesTheFlagThatGaveAnUnknownName) {
+  ConfigNode root = parse_config("shape: {name: box}", "r.yaml");
+  apply_override(root, "shape.name=boks");
+  expect_error<ConfigError>(
+      [&] { shape_registry().make(*root.find("shape"), "shape", 1.0); },
+      "--set shape.name=boks: unknown shape");
+}
+
+TEST(Registry, NeedsAName) {
+  expect_refused("shape: {width: 1}", "r.yaml:1:", "'shape' needs a 'name'",
+                 "box, point");
+  expect_refused("shape: {name: [box]}", "needs a 'name'");
+  expect_refused("shape:", "needs a 'name'");
+  expect_refused("shape: box", "needs a 'name'");
+}
+
+TEST(Registry, ChecksTheOptionsOfThePart) {
+  expect_refused("shape:\n  name: box\n  widht: 1\n",
+                 "r.yaml:3: unknown key 'shape.widht'",
+                 "did you mean 'width'?");
+  expect_refused("shape: {name: box, width: 0}", "greater than 0");
+  expect_refused("shape: {name: point, width: 1}", "unknown key 'shape.width'");
+}
+
+TEST(Registry, RefusesANameTwice) {
+  ShapeRegistry registry("shape");
+  EXPECT_TRUE(registry.add<Box>("box"));
+  EXPECT_THROW(registry.add<Point>("box"), std::logic_error);
+}
+
+}  // namespace
+}  // namespace kith

@@ -1,0 +1,37 @@
+#include "tests/support/torch/losses.h"
+
+#include <torch/torch.h>
+
+#include "kith/ops/pairwise.h"
+
+namespace kith {
+namespace {
+
+LossGradient run(const Loss& loss, LossInput input, bool normalize) {
+  const Tensor x = input.embeddings.detach().clone().requires_grad_();
+  input.embeddings = normalize ? normalize_rows(x) : x;
+  const Tensor value = compute_loss(loss, input).value;
+  LossGradient result;
+  result.value = value.item<double>();
+  result.connected = value.requires_grad();
+  if (result.connected) value.backward();
+  result.gradient = x.grad();
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<Loss> make_loss(const std::string& yaml) {
+  return loss_registry().make(parse_config(yaml, "test"), "loss");
+}
+
+LossGradient differentiate(const Loss& loss, const LossInput& input) {
+  return run(loss, input, /*normalize=*/false);
+}
+
+LossGradient differentiate_normalized(const Loss& loss,
+                                      const LossInput& input) {
+  return run(loss, input, /*normalize=*/true);
+}
+
+}  // namespace kith
