@@ -1,0 +1,209 @@
+#include "kith/data/csv.h"
+
+#include <unordered_set>
+#include <utility>
+
+#include "kith/core/error.h"
+#include "kith/core/file.h"
+#include "kith/core/quote.h"
+
+namespace kith {
+namespace {
+
+constexpr uint64_t kMaxCsvBytes = uint64_t{4} << 30;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+class CsvParser {
+ public:
+  CsvParser(std::string_view text, const std::string& name, char separator)
+      : text_(text), name_(name), separator_(separator) {
+    if (text_.starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
+  }
+
+  /// The next row that is not blank, or nothing at the end.
+  std::optional<CsvRow> next() {
+    while (at_ < text_.size()) {
+      if (skip_blank_line()) continue;
+      CsvRow row;
+      row.line = line_;
+      do {
+        row.fields.push_back(parse_field());
+      } while (accept_separator());
+      accept_line_end();
+      return row;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  [[noreturn]] void fail(int64_t line, const std::string& what) const {
+    throw DataError(name_ + ":" + std::to_string(line) + ": " + what);
+  }
+
+  bool accept_separator() {
+    if (at_ >= text_.size() || text_[at_] != separator_) return false;
+    ++at_;
+    return true;
+  }
+
+  bool accept_line_end() {
+    if (at_ >= text_.size()) return false;
+    if (text_[at_] != '\n' && text_[at_] != '\r') return false;
+    at_ += text_.substr(at_, 2) == "\r\n" ? size_t{2} : size_t{1};
+    ++line_;
+    return true;
+  }
+
+  bool skip_blank_line() {
+    const size_t start = at_;
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t') &&
+           text_[at_] != separator_) {
+      ++at_;
+    }
+    if (at_ == text_.size() || accept_line_end()) return true;
+    at_ = start;
+    return false;
+  }
+
+  std::string parse_field() {
+    if (at_ < text_.size() && text_[at_] == '"') return parse_quoted();
+    const size_t start = at_;
+    while (at_ < text_.size() && text_[at_] != separator_ &&
+           text_[at_] != '\n' && text_[at_] != '\r') {
+      refuse_nul();
+      ++at_;
+    }
+    return std::string(text_.substr(start, at_ - start));
+  }
+
+  std::string parse_quoted() {
+    const int64_t first_line = line_;
+    std::string field;
+    ++at_;
+    while (true) {
+      if (at_ >= text_.size()) fail(first_line, "unterminated quote");
+      if (text_[at_] == '"') {
+        ++at_;
+        if (at_ >= text_.size() || text_[at_] != '"') break;
+        field += '"';
+        ++at_;
+        continue;
+      }
+      refuse_nul();
+      const size_t start = at_;
+      if (!accept_line_end()) ++at_;
+      field += text_.substr(start, at_ - start);
+    }
+    const bool ends = at_ >= text_.size() || text_[at_] == separator_ ||
+                      text_[at_] == '\n' || text_[at_] == '\r';
+    if (!ends) fail(line_, "text after a closing quote");
+    return field;
+  }
+
+  void refuse_nul() const {
+    if (text_[at_] == '\0') {
+      fail(line_, "NUL byte: not a text file, or not saved as UTF-8");
+    }
+  }
+
+  std::string_view text_;
+  const std::string& name_;
+  char separator_;
+  size_t at_ = 0;
+  int64_t line_ = 1;
+};
+
+std::string join_names(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : ", ") + quote(name);
+  }
+  return text;
+}
+
+std::string row_place(const std::string& name, const CsvRow& row) {
+  return name + ":" + std::to_string(row.line);
+}
+
+void check_names(const CsvRow& header, const std::string& name) {
+  std::unordered_set<std::string_view> seen;
+  for (const std::string& column : header.fields) {
+    if (!seen.insert(column).second) {
+      throw DataError(row_place(name, header) + ": column " + quote(column) +
+                      " appears twice");
+    }
+  }
+}
+
+}  // namespace
+
+CsvTable::CsvTable(std::string path, CsvRow header, std::vector<CsvRow> rows)
+    : path_(std::move(path)),
+      header_(std::move(header)),
+      rows_(std::move(rows)) {}
+
+std::optional<size_t> CsvTable::find_column(std::string_view name) const {
+  for (size_t i = 0; i < header_.fields.size(); ++i) {
+    if (header_.fields[i] == name) return i;
+  }
+  return std::nullopt;
+}
+
+size_t CsvTable::column(std::string_view name) const {
+  const auto found = find_column(name);
+  if (found) return *found;
+  throw DataError(where(header_) + ": no column " + quote(name) +
+                  "; the columns are " + join_names(header_.fields));
+}
+
+std::string CsvTable::where(const CsvRow& row) const {
+  return row_place(path_, row);
+}
+
+CsvTable read_csv(const std::string& path, const CsvOptions& options) {
+  return parse_csv(read_file(path, kMaxCsvBytes), path, options);
+}
+
+CsvTable parse_csv(std::string_view text, const std::string& name,
+                   const CsvOptions& options) {
+  CsvParser parser(text, name, options.separator);
+  CsvRow header;
+  header.line = 1;
+  if (options.has_header) {
+    auto first = parser.next();
+    if (!first) throw DataError(name + ":1: empty file, expected a header");
+    header = std::move(*first);
+  }
+  check_names(header, name);
+  std::vector<CsvRow> rows;
+  size_t width = header.fields.size();
+  while (auto row = parser.next()) {
+    if (width == 0) width = row->fields.size();
+    if (row->fields.size() != width) {
+      throw DataError(row_place(name, *row) + ": expected " +
+                      std::to_string(width) + " columns, got " +
+                      std::to_string(row->fields.size()));
+    }
+    rows.push_back(std::move(*row));
+  }
+  return CsvTable(name, std::move(header), std::move(rows));
+}
+
+std::string csv_quote(std::string_view field, char separator) {
+  const std::string special = std::string("\"\r\n") + separator;
+  constexpr std::string_view kSpace = " \t";
+  const bool padded =
+      !field.empty() && (kSpace.find(field.front()) != std::string_view::npos ||
+                         kSpace.find(field.back()) != std::string_view::npos);
+  if (!padded && field.find_first_of(special) == std::string_view::npos) {
+    return std::string(field);
+  }
+  std::string out = "\"";
+  for (const char c : field) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
+}  // namespace kith

@@ -1,0 +1,64 @@
+#include "kith/data/image_files.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "kith/core/error.h"
+
+namespace kith {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_hidden(const fs::path& path) {
+  return path.filename().string().starts_with('.');
+}
+
+bool has_image_extension(const fs::path& path) {
+  std::string extension = path.extension().string();
+  for (char& c : extension) {
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
+}
+
+}  // namespace
+
+ImageFiles find_image_files(const std::string& folder) {
+  ImageFiles found;
+  try {
+    for (auto it = fs::recursive_directory_iterator(folder);
+         it != fs::recursive_directory_iterator(); ++it) {
+      if (is_hidden(it->path())) {
+        it.disable_recursion_pending();
+      } else if (!it->is_directory()) {
+        auto& files =
+            has_image_extension(it->path()) ? found.images : found.ignored;
+        files.push_back(it->path().string());
+      }
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw DataError(folder + ": " + error.code().message());
+  }
+  std::sort(found.images.begin(), found.images.end());
+  std::sort(found.ignored.begin(), found.ignored.end());
+  return found;
+}
+
+std::vector<std::string> sub_folders(const std::string& folder) {
+  std::vector<std::string> names;
+  try {
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (entry.is_directory() && !is_hidden(entry.path())) {
+        names.push_back(entry.path().filename().string());
+      }
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw DataError(folder + ": " + error.code().message());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace kith

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace kith {
+
+struct ImageFiles {
+  std::vector<std::string> images;   ///< PNG and JPEG by extension, sorted.
+  std::vector<std::string> ignored;  ///< Other files, sorted.
+};
+
+/// All image files below a folder. Hidden files ("._x.jpg") are skipped; links
+/// to folders are not followed. Throws DataError if the folder is unreadable.
+ImageFiles find_image_files(const std::string& folder);
+
+/// Names of the folders directly in a folder, sorted, hidden ones left out.
+std::vector<std::string> sub_folders(const std::string& folder);
+
+}  // namespace kith

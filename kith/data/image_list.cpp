@@ -1,0 +1,118 @@
+#include "kith/data/image_list.h"
+
+#include <algorithm>
+#include <set>
+
+#include "kith/core/error.h"
+#include "kith/core/options.h"
+
+namespace kith {
+
+const char* split_name(Split split) {
+  switch (split) {
+    case Split::kTrain:
+      return "train";
+    case Split::kTest:
+      return "test";
+    case Split::kValidation:
+      return "validation";
+  }
+  return "";
+}
+
+Split parse_split(const std::string& text, const std::string& where) {
+  if (text == "train") return Split::kTrain;
+  if (text == "test") return Split::kTest;
+  if (text == "validation" || text == "val") return Split::kValidation;
+  throw_unknown(where, "split", text, {"train", "test", "validation"});
+}
+
+std::vector<int64_t> ImageList::of_split(Split split) const {
+  std::vector<int64_t> indices;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (items[i].split == split) indices.push_back(static_cast<int64_t>(i));
+  }
+  return indices;
+}
+
+std::vector<int64_t> ImageList::labels(
+    const std::vector<int64_t>& indices) const {
+  std::vector<int64_t> labels;
+  labels.reserve(indices.size());
+  for (int64_t i : indices) {
+    labels.push_back(items.at(static_cast<size_t>(i)).label);
+  }
+  return labels;
+}
+
+std::string ImageList::class_name(int64_t label) const {
+  const auto found = class_names.find(label);
+  return found == class_names.end() ? std::to_string(label) : found->second;
+}
+
+SplitSummary summarise(const ImageList& list, Split split) {
+  std::map<int64_t, int64_t> counts;
+  SplitSummary summary;
+  summary.split = split;
+  for (const Item& item : list.items) {
+    if (item.split != split) continue;
+    ++counts[item.label];
+    ++summary.images;
+  }
+  summary.classes = static_cast<int64_t>(counts.size());
+  if (counts.empty()) return summary;
+  std::vector<int64_t> sizes;
+  for (const auto& [label, count] : counts) {
+    sizes.push_back(count);
+    if (count == 1) summary.single_classes.push_back(label);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  summary.min_per_class = sizes.front();
+  summary.median_per_class = sizes[sizes.size() / 2];
+  summary.max_per_class = sizes.back();
+  return summary;
+}
+
+std::vector<int64_t> shared_classes(const ImageList& list) {
+  std::set<int64_t> train;
+  std::set<int64_t> shared;
+  for (const Item& item : list.items) {
+    if (item.split == Split::kTrain) train.insert(item.label);
+  }
+  for (const Item& item : list.items) {
+    if (item.split != Split::kTrain && train.count(item.label)) {
+      shared.insert(item.label);
+    }
+  }
+  return {shared.begin(), shared.end()};
+}
+
+void add_rotated_classes(ImageList& list) {
+  constexpr int64_t kTurns = 4;
+  constexpr int64_t kMaxLabel = INT64_MAX / kTurns - 1;
+  std::map<int64_t, std::string> names;
+  for (const Item& item : list.items) {
+    if (item.label > kMaxLabel || item.label < -kMaxLabel) {
+      throw DataError(item.path + ": label " + std::to_string(item.label) +
+                      " is too large to be multiplied by 4 for rotations");
+    }
+    names[item.label * kTurns] = list.class_name(item.label);
+  }
+  list.class_names = std::move(names);
+  std::vector<Item> rotated;
+  for (Item& item : list.items) {
+    item.label *= kTurns;
+    if (item.split != Split::kTrain) continue;
+    for (int turns = 1; turns < kTurns; ++turns) {
+      Item copy = item;
+      copy.label += turns;
+      copy.quarter_turns = turns;
+      list.class_names[copy.label] =
+          list.class_name(item.label) + " turned " + std::to_string(90 * turns);
+      rotated.push_back(std::move(copy));
+    }
+  }
+  list.items.insert(list.items.end(), rotated.begin(), rotated.end());
+}
+
+}  // namespace kith

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace kith {
+
+enum class Split { kTrain, kTest, kValidation };
+
+const char* split_name(Split split);
+
+/// "train", "test", "validation" or "val"; anything else throws ConfigError
+/// that starts with `where`.
+Split parse_split(const std::string& text, const std::string& where);
+
+/// One image of a data set.
+struct Item {
+  std::string path;  ///< Of the file, or a made-up name if it is generated.
+  int64_t label = 0;
+  Split split = Split::kTrain;
+  bool is_query = true;    ///< In query/gallery protocols. Without such lists
+  bool is_gallery = true;  ///< every test image is both.
+  std::string category;    ///< A group of classes (an alphabet), or empty.
+  int quarter_turns = 0;   ///< Rotation by 90 degrees, counter-clockwise.
+};
+
+/// The images of a data set in a fixed order; an image is named by its
+/// position everywhere else.
+struct ImageList {
+  std::vector<Item> items;
+  std::map<int64_t, std::string> class_names;  ///< May lack labels.
+  bool has_query_gallery = false;
+
+  std::vector<int64_t> of_split(Split split) const;
+  std::vector<int64_t> labels(const std::vector<int64_t>& indices) const;
+
+  /// The class's name, or its number if it has none.
+  std::string class_name(int64_t label) const;
+};
+
+/// What `kith data check` prints of a split.
+struct SplitSummary {
+  Split split = Split::kTrain;
+  int64_t images = 0;
+  int64_t classes = 0;
+  int64_t min_per_class = 0;
+  int64_t median_per_class = 0;
+  int64_t max_per_class = 0;
+  std::vector<int64_t> single_classes;  ///< Classes with one image.
+};
+
+SplitSummary summarise(const ImageList& list, Split split);
+
+/// Classes that occur both in training and in test or validation. Retrieval
+/// protocols want none: a shared class makes the test easier.
+std::vector<int64_t> shared_classes(const ImageList& list);
+
+/// Each training class becomes four: itself and its rotations by 90, 180 and
+/// 270 degrees, labelled 4 * label + turns. Classes of other splits are not
+/// turned; their labels become 4 * label too. Throws DataError for a label that
+/// is too large for that.
+void add_rotated_classes(ImageList& list);
+
+}  // namespace kith

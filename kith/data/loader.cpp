@@ -1,0 +1,198 @@
+#include "kith/data/loader.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "kith/core/error.h"
+
+namespace kith {
+namespace {
+
+constexpr int64_t kNoError = std::numeric_limits<int64_t>::max();
+
+/// A batch being made: which images are still to come and the first error.
+struct Pending {
+  Batch batch;
+  int64_t missing = 0;
+  int64_t error_position = kNoError;
+  std::exception_ptr error;
+};
+
+}  // namespace
+
+/// One mutex guards everything but the pixels: a worker writes its image's
+/// part of the pixels without the lock, which is safe because the parts are
+/// disjoint and next() takes a batch only after its last image was counted.
+class Loader::State {
+ public:
+  State(std::vector<std::vector<int64_t>> batches, LoadFunction load,
+        const LoaderOptions& options)
+      : batches_(std::move(batches)),
+        load_(std::move(load)),
+        window_(std::max<int64_t>(options.prefetch, 0) + 1) {
+    for (int64_t i = 0; i < std::max<int64_t>(options.threads, 1); ++i) {
+      workers_.emplace_back([this] { work(); });
+    }
+  }
+
+  ~State() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    work_available_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+  }
+
+  int64_t remaining() const {
+    return static_cast<int64_t>(batches_.size()) - taken_;
+  }
+
+  Batch next() {
+    KITH_ASSERT(remaining() > 0);
+    std::unique_lock lock(mutex_);
+    batch_ready_.wait(lock, [this] {
+      return !pending_.empty() && pending_.front()->missing == 0;
+    });
+    const std::unique_ptr<Pending> done = std::move(pending_.front());
+    pending_.pop_front();
+    ++taken_;
+    lock.unlock();
+    work_available_.notify_all();
+    if (done->error) std::rethrow_exception(done->error);
+    return std::move(done->batch);
+  }
+
+ private:
+  struct Task {
+    Pending* pending;
+    int64_t batch;
+    int64_t position;
+    int64_t index;
+  };
+
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      work_available_.wait(lock, [this] { return stop_ || has_task(); });
+      if (stop_) return;
+      const Task task = take_task();
+      lock.unlock();
+      Image image;
+      std::exception_ptr error;
+      try {
+        image = load_(task.batch, task.position, task.index);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      lock.lock();
+      finish(task, image, error, lock);
+    }
+  }
+
+  bool has_task() const {
+    const auto total = static_cast<int64_t>(batches_.size());
+    return next_batch_ < total && next_batch_ < taken_ + window_;
+  }
+
+  Task take_task() {
+    const std::vector<int64_t>& indices =
+        batches_[static_cast<size_t>(next_batch_)];
+    if (next_position_ == 0) {
+      auto pending = std::make_unique<Pending>();
+      pending->batch.indices = indices;
+      pending->missing = static_cast<int64_t>(indices.size());
+      pending_.push_back(std::move(pending));
+    }
+    const Task task{pending_.back().get(), next_batch_, next_position_,
+                    indices[static_cast<size_t>(next_position_)]};
+    if (++next_position_ == static_cast<int64_t>(indices.size())) {
+      next_position_ = 0;
+      ++next_batch_;
+    }
+    return task;
+  }
+
+  /// Called with the lock held; gives it up while pixels are copied.
+  void finish(const Task& task, const Image& image, std::exception_ptr error,
+              std::unique_lock<std::mutex>& lock) {
+    Pending& pending = *task.pending;
+    if (!error) error = fit(pending.batch, image);
+    if (!error) {
+      uint8_t* target =
+          pending.batch.pixels.data() +
+          static_cast<size_t>(task.position) * image.pixels.size();
+      lock.unlock();
+      std::copy(image.pixels.begin(), image.pixels.end(), target);
+      lock.lock();
+    } else if (task.position < pending.error_position) {
+      pending.error_position = task.position;
+      pending.error = error;
+    }
+    if (--pending.missing == 0) batch_ready_.notify_all();
+  }
+
+  /// The first image of a batch decides its size and allocates the pixels.
+  static std::exception_ptr fit(Batch& batch, const Image& image) {
+    if (batch.pixels.empty()) {
+      batch.height = image.height;
+      batch.width = image.width;
+      batch.channels = image.channels;
+      batch.pixels.resize(image.pixels.size() * batch.indices.size());
+    }
+    if (batch.height != image.height || batch.width != image.width ||
+        batch.channels != image.channels) {
+      return std::make_exception_ptr(
+          std::logic_error("bug in kith: images of one batch differ in size"));
+    }
+    return nullptr;
+  }
+
+  const std::vector<std::vector<int64_t>> batches_;
+  const LoadFunction load_;
+  const int64_t window_;
+
+  std::mutex mutex_;
+  std::condition_variable work_available_;
+  std::condition_variable batch_ready_;
+  std::deque<std::unique_ptr<Pending>> pending_;
+  int64_t next_batch_ = 0;     ///< The next image to be loaded is at
+  int64_t next_position_ = 0;  ///< this batch and position.
+  int64_t taken_ = 0;          ///< Batches handed out. Only next() writes it.
+  bool stop_ = false;
+  std::vector<std::thread> workers_;
+};
+
+Loader::Loader(std::vector<std::vector<int64_t>> batches, LoadFunction load,
+               const LoaderOptions& options) {
+  for (const auto& batch : batches) KITH_ASSERT(!batch.empty());
+  state_ =
+      std::make_unique<State>(std::move(batches), std::move(load), options);
+}
+
+Loader::~Loader() = default;
+
+int64_t Loader::remaining() const { return state_->remaining(); }
+
+Batch Loader::next() { return state_->next(); }
+
+std::vector<std::vector<int64_t>> in_batches(
+    const std::vector<int64_t>& indices, int64_t size) {
+  KITH_ASSERT(size > 0);
+  std::vector<std::vector<int64_t>> batches;
+  for (auto begin = indices.begin(); begin != indices.end();) {
+    const auto end =
+        begin + std::min<std::ptrdiff_t>(size, indices.end() - begin);
+    batches.emplace_back(begin, end);
+    begin = end;
+  }
+  return batches;
+}
+
+}  // namespace kith

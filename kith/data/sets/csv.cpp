@@ -1,0 +1,140 @@
+#include "kith/data/csv.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+
+#include "kith/core/error.h"
+#include "kith/core/log.h"
+#include "kith/data/data_set.h"
+
+namespace kith {
+namespace {
+
+struct CsvSetOptions {
+  std::string path;
+  bool rotate_classes = false;
+
+  void describe(OptionSet& set) {
+    set.add("path", path,
+            "The list (path,label,split and optional is_query, is_gallery, "
+            "category, class), or a folder with a dataset.csv. Image paths "
+            "are relative to it.")
+        .not_empty();
+    set.add("rotate_classes", rotate_classes,
+            "Rotations by 90, 180 and 270 degrees of a training class are "
+            "classes of their own.");
+  }
+};
+
+class CsvDataSet final : public DataSet {
+ public:
+  static constexpr const char* kSummary = "a list of image files, dataset.csv";
+  using Options = CsvSetOptions;
+
+  explicit CsvDataSet(const Options& options) {
+    if (options.path.empty()) throw ConfigError("'data.path' is missing");
+    std::string file = options.path;
+    if (std::filesystem::is_directory(file)) file += "/dataset.csv";
+    root_ = std::filesystem::path(file).parent_path();
+    read_list(read_csv(file));
+    if (options.rotate_classes) add_rotated_classes(list_);
+  }
+
+ private:
+  /// Positions of the columns kith knows.
+  struct Columns {
+    size_t path, label, split;
+    std::optional<size_t> is_query, is_gallery, category, class_name;
+  };
+
+  void read_list(const CsvTable& table) {
+    const Columns columns = find_columns(table);
+    list_.has_query_gallery = columns.is_query && columns.is_gallery;
+    for (const CsvRow& row : table.rows()) add_item(table, row, columns);
+    if (list_.items.empty()) {
+      throw DataError(table.path() + ": the list has no images");
+    }
+  }
+
+  static Columns find_columns(const CsvTable& table) {
+    static const std::vector<std::string> kKnown = {
+        "path",       "label",    "split", "is_query",
+        "is_gallery", "category", "class"};
+    std::vector<std::string> ignored;
+    for (const std::string& name : table.header()) {
+      if (!std::count(kKnown.begin(), kKnown.end(), name)) {
+        ignored.push_back(name);
+      }
+    }
+    if (!ignored.empty()) {
+      log_info(table.path() + ": columns not used: " + join(ignored));
+    }
+    const Columns columns = {table.column("path"),
+                             table.column("label"),
+                             table.column("split"),
+                             table.find_column("is_query"),
+                             table.find_column("is_gallery"),
+                             table.find_column("category"),
+                             table.find_column("class")};
+    if (columns.is_query.has_value() != columns.is_gallery.has_value()) {
+      throw DataError(table.path() +
+                      ":1: columns is_query and is_gallery come "
+                      "together or not at all");
+    }
+    return columns;
+  }
+
+  void add_item(const CsvTable& table, const CsvRow& row,
+                const Columns& columns) {
+    const std::string where = table.where(row);
+    const auto field = [&](size_t column) -> const std::string& {
+      return row.fields[column];
+    };
+    Item item;
+    if (field(columns.path).empty()) throw DataError(where + ": empty path");
+    item.path = (root_ / field(columns.path)).string();
+    item.label = parse_label(field(columns.label), where);
+    item.split = parse_split(field(columns.split), where);
+    if (list_.has_query_gallery && item.split != Split::kTrain) {
+      item.is_query = parse_flag(field(*columns.is_query), where, "is_query");
+      item.is_gallery =
+          parse_flag(field(*columns.is_gallery), where, "is_gallery");
+    }
+    if (columns.category) item.category = field(*columns.category);
+    if (columns.class_name) {
+      list_.class_names[item.label] = field(*columns.class_name);
+    }
+    list_.items.push_back(std::move(item));
+  }
+
+  static int64_t parse_label(const std::string& text,
+                             const std::string& where) {
+    int64_t label = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, label);
+    if (error != std::errc() || stop != end) {
+      throw DataError(where + ": label '" + text +
+                      "' is not an integer; number the classes and keep names "
+                      "in a column 'class'");
+    }
+    return label;
+  }
+
+  static bool parse_flag(const std::string& text, const std::string& where,
+                         const char* column) {
+    if (text == "True" || text == "true" || text == "1") return true;
+    if (text == "False" || text == "false" || text == "0") return false;
+    throw DataError(where + ": " + column + " is '" + text +
+                    "', expected True or False");
+  }
+
+  std::filesystem::path root_;
+};
+
+}  // namespace
+
+KITH_REGISTER(data_set_registry(), "csv", CsvDataSet);
+
+}  // namespace kith

@@ -1,0 +1,204 @@
+#include "kith/data/data_set.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kith/core/error.h"
+#include "kith/data/encode.h"
+#include "kith/data/glyphs.h"
+#include "kith/data/image_files.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/log_capture.h"
+#include "tests/support/temp_dir.h"
+
+namespace kith {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class FolderSet : public ::testing::Test {
+ protected:
+  // Writes a file and the folders above it.
+  void add(const std::string& path, const std::string& contents = "") {
+    std::filesystem::create_directories(
+        std::filesystem::path(dir_.file(path)).parent_path());
+    dir_.write(path, contents);
+  }
+
+  std::unique_ptr<DataSet> open(const std::string& options = "") {
+    return make_data_set(parse_config(
+        "{name: folder, path: \"" + dir_.path() + "\"" + options + "}", "r"));
+  }
+
+  // "split/label:path" of every image.
+  std::vector<std::string> contents(const DataSet& set) const {
+    std::vector<std::string> lines;
+    for (const Item& item : set.list().items) {
+      lines.push_back(std::string(split_name(item.split)) + "/" +
+                      std::to_string(item.label) + ":" +
+                      item.path.substr(dir_.path().size() + 1));
+    }
+    return lines;
+  }
+
+  TempDir dir_;
+  LogCapture log_;
+};
+
+TEST_F(FolderSet, TakesTheLastClassesForTesting) {
+  for (const char* path :
+       {"d/1.png", "b/2.PNG", "b/1.jpg", "a/x/1.jpeg", "c/1.png"}) {
+    add(path);
+  }
+  const auto set = open();
+  EXPECT_THAT(contents(*set), ElementsAre("train/0:a/x/1.jpeg",
+                                          "train/1:b/1.jpg", "train/1:b/2.PNG",
+                                          "test/2:c/1.png", "test/3:d/1.png"));
+  EXPECT_EQ(set->list().class_name(2), "c");
+  EXPECT_FALSE(set->list().has_query_gallery);
+  EXPECT_THAT(log_.warnings(), IsEmpty());
+}
+
+TEST_F(FolderSet, TestFractionSaysHowMany) {
+  for (char name = 'a'; name <= 'j'; ++name) {
+    add(std::string(1, name) + "/1.png");
+  }
+  const auto train = [&](const std::string& fraction) {
+    const auto set = open(", test_fraction: " + fraction);
+    EXPECT_EQ(set->list().items.size(), 10u);
+    return set->list().of_split(Split::kTrain).size();
+  };
+  EXPECT_EQ(train("0"), 10u);
+  EXPECT_EQ(train("0.3"), 7u);
+  EXPECT_EQ(train("0.5"), 5u);
+  EXPECT_EQ(train("1"), 0u);
+  expect_error<ConfigError>([&] { train("1.5"); }, "data.test_fraction",
+                            "[0, 1]");
+}
+
+TEST_F(FolderSet, ReadsSplitFolders) {
+  for (const char* path :
+       {"train/b/1.png", "train/a/1.png", "test/c/1.png", "val/d/1.png"}) {
+    add(path);
+  }
+  EXPECT_THAT(contents(*open()),
+              ElementsAre("test/2:test/c/1.png", "train/0:train/a/1.png",
+                          "train/1:train/b/1.png", "validation/3:val/d/1.png"));
+  EXPECT_THAT(log_.warnings(), IsEmpty());
+}
+
+TEST_F(FolderSet, GivesAClassInTwoSplitsOneNumber) {
+  for (const char* path : {"train/a/1.png", "train/b/1.png", "test/b/2.png"}) {
+    add(path);
+  }
+  EXPECT_THAT(contents(*open()),
+              ElementsAre("test/1:test/b/2.png", "train/0:train/a/1.png",
+                          "train/1:train/b/1.png"));
+  EXPECT_THAT(log_.warnings(),
+              ElementsAre(AllOf(HasSubstr("1 class"), HasSubstr("first: b"))));
+}
+
+TEST_F(FolderSet, RefusesAFolderBesideTheSplits) {
+  add("train/a/1.png");
+  add("trian/b/1.png");
+  expect_error<ConfigError>([&] { open(); }, dir_.file("trian"),
+                            "unknown split 'trian'", "'train'");
+}
+
+TEST_F(FolderSet, SkipsHiddenAndWarnsOfOtherFiles) {
+  for (const char* path :
+       {"a/1.png", "a/._1.png", "a/.hidden/2.png", ".git/3.png", "a/notes.txt",
+        "a/more.gif", "b/1.png", "c/readme"}) {
+    add(path);
+  }
+  EXPECT_THAT(contents(*open()),
+              ElementsAre("train/0:a/1.png", "train/1:b/1.png"));
+  EXPECT_THAT(log_.warnings(),
+              ElementsAre(AllOf(HasSubstr(dir_.file("a")), HasSubstr("2 files"),
+                                HasSubstr(dir_.file("a/more.gif"))),
+                          HasSubstr(dir_.file("c/readme")),
+                          AllOf(HasSubstr(dir_.file("c")),
+                                HasSubstr("without images"))));
+}
+
+TEST_F(FolderSet, RefusesWhatHasNoImages) {
+  expect_error<DataError>([&] { open(); }, dir_.path(), "no images");
+  add("1.png");
+  expect_error<DataError>([&] { open(); }, dir_.path(), "<class>/<image>");
+  expect_error<DataError>(
+      [&] {
+        make_data_set(parse_config("{name: folder, path: /no/where}", "r"));
+      },
+      "/no/where", "no such folder");
+  expect_error<ConfigError>(
+      [&] { make_data_set(parse_config("{name: folder}", "r")); },
+      "'data.path'");
+}
+
+TEST_F(FolderSet, LoadsAndRotates) {
+  Image image(2, 1, 1);
+  image.pixels = {10, 200};
+  std::filesystem::create_directory(dir_.file("a"));
+  write_png(dir_.file("a/1.png"), image);
+  const auto set = open(", test_fraction: 0, rotate_classes: true");
+  ASSERT_EQ(set->list().items.size(), 4u);
+  EXPECT_EQ(set->load(0).pixels, image.pixels);
+  EXPECT_EQ(set->load(1).height, 2);
+  EXPECT_EQ(set->load(2).pixels, (std::vector<uint8_t>{200, 10}));
+}
+
+TEST_F(FolderSet, IsOpenedForAFolderWithoutAList) {
+  add("a/1.png");
+  EXPECT_EQ(open_data_set(dir_.path())->list().items.size(), 1u);
+}
+
+TEST_F(FolderSet, NamesAnUnreadableFolder) {
+  expect_error<DataError>([&] { find_image_files(dir_.file("no")); },
+                          dir_.file("no"));
+  expect_error<DataError>([&] { sub_folders(dir_.file("no")); },
+                          dir_.file("no"));
+}
+
+std::unique_ptr<DataSet> glyphs(const std::string& options) {
+  return make_data_set(parse_config("{name: glyphs" + options + "}", "r"));
+}
+
+TEST(GlyphsSet, HasTheDefaultNumbers) {
+  const auto set = glyphs("");
+  const SplitSummary train = summarise(set->list(), Split::kTrain);
+  const SplitSummary test = summarise(set->list(), Split::kTest);
+  EXPECT_EQ(train.classes, kGlyphTrainClasses);
+  EXPECT_EQ(test.classes, kGlyphClasses - kGlyphTrainClasses);
+  for (const SplitSummary& split : {train, test}) {
+    EXPECT_EQ(split.min_per_class, kGlyphImages);
+    EXPECT_EQ(split.max_per_class, kGlyphImages);
+  }
+  EXPECT_TRUE(shared_classes(set->list()).empty());
+}
+
+TEST(GlyphsSet, DrawsWhatTheListSays) {
+  const auto set = glyphs(", classes: 5, per_class: 3, seed: 11");
+  ASSERT_EQ(set->list().items.size(), 15u);
+  EXPECT_EQ(summarise(set->list(), Split::kTrain).classes, 2);
+  EXPECT_EQ(set->list().items[7].path, "images/0002/001.png");
+  for (int64_t i = 0; i < 15; ++i) {
+    EXPECT_EQ(set->load(i).pixels, draw_glyph(11, i / 3, i % 3).pixels);
+  }
+}
+
+TEST(GlyphsSet, ChecksItsOptions) {
+  expect_error<ConfigError>([] { glyphs(", classes: 1"); }, "data.classes");
+  expect_error<ConfigError>([] { glyphs(", per_class: 0"); }, "per_class");
+  expect_error<ConfigError>([] { glyphs(", seed: -1"); }, "data.seed");
+  expect_error<ConfigError>([] { glyphs(", clases: 9"); }, "'classes'");
+}
+
+}  // namespace
+}  // namespace kith

@@ -1,0 +1,114 @@
+#include "kith/data/input.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "kith/core/error.h"
+#include "kith/data/resize.h"
+#include "tests/support/expect_error.h"
+
+namespace kith {
+namespace {
+
+Image pattern(int width, int height, int channels) {
+  Image image(width, height, channels);
+  for (size_t i = 0; i < image.pixels.size(); ++i) {
+    image.pixels[i] = static_cast<uint8_t>((i * 37 + i * i * 11) % 256);
+  }
+  return image;
+}
+
+InputOptions input(const std::string& yaml) {
+  auto options =
+      read_options<InputOptions>(parse_config(yaml, "r.yaml"), "model.input");
+  options.check();
+  return options;
+}
+
+// Adds one to every pixel; shows what it was given and when it was called.
+class Brighten final : public Augmentation {
+ public:
+  Image apply(const Image& image, Rng& rng) const override {
+    rng.next();
+    Image result = image;
+    for (uint8_t& pixel : result.pixels) ++pixel;
+    return result;
+  }
+};
+
+TEST(ToChannels, KeepsWhatFits) {
+  for (const int channels : {1, 3}) {
+    const Image image = pattern(4, 3, channels);
+    EXPECT_EQ(to_channels(image, channels).pixels, image.pixels);
+  }
+}
+
+TEST(ToChannels, RepeatsGrey) {
+  const Image image = pattern(4, 3, 1);
+  const Image rgb = to_channels(image, 3);
+  EXPECT_EQ(rgb.channels, 3);
+  ASSERT_EQ(rgb.pixels.size(), 36u);
+  for (size_t i = 0; i < 36; ++i) {
+    EXPECT_EQ(rgb.pixels[i], image.pixels[i / 3]);
+  }
+  EXPECT_EQ(to_channels(rgb, 1).pixels, image.pixels);
+}
+
+// 0.299 R + 0.587 G + 0.114 B, rounded.
+TEST(ToChannels, WeighsColours) {
+  Image image(7, 1, 3);
+  image.pixels = {255, 0, 0, 0, 255, 0,  0,  0,   255, 255, 255,
+                  255, 0, 0, 0, 10,  20, 30, 200, 100, 50};
+  EXPECT_EQ(to_channels(image, 1).pixels,
+            (std::vector<uint8_t>{76, 150, 29, 255, 0, 18, 124}));
+}
+
+TEST(PrepareImage, BringsToSizeAndColour) {
+  Rng rng(0, Stream::kAugment);
+  const Image image = pattern(20, 10, 3);
+  const Image grey = prepare_image(image, input("size: 16"), {}, rng);
+  EXPECT_EQ(grey.width, 16);
+  EXPECT_EQ(grey.height, 16);
+  EXPECT_EQ(grey.pixels, resize(to_channels(image, 1), 16, 16).pixels);
+  const Image rgb = prepare_image(
+      pattern(16, 16, 1),
+      input("{size: 16, colour: rgb, mean: [0, 0, 0], std: [1, 1, 1]}"), {},
+      rng);
+  EXPECT_EQ(rgb.pixels, to_channels(pattern(16, 16, 1), 3).pixels);
+}
+
+TEST(PrepareImage, AugmentsAtTheSizeOfTheSource) {
+  Augmentations steps;
+  steps.push_back(std::make_unique<Brighten>());
+  steps.push_back(std::make_unique<Brighten>());
+  Rng rng(0, Stream::kAugment);
+  Rng twice(0, Stream::kAugment);
+  Image image = pattern(20, 10, 1);
+  const Image result = prepare_image(image, input("size: 8"), steps, rng);
+  for (uint8_t& pixel : image.pixels) pixel = static_cast<uint8_t>(pixel + 2);
+  EXPECT_EQ(result.pixels, resize(image, 8, 8).pixels);
+  twice.next();
+  twice.next();
+  EXPECT_EQ(rng.next(), twice.next());
+}
+
+TEST(InputOptions, MeanAndStdFitTheColour) {
+  EXPECT_EQ(input("").channels(), 1);
+  EXPECT_EQ(input("{colour: rgb, mean: [0, 0, 0], std: [1, 1, 1]}").channels(),
+            3);
+  expect_error<ConfigError>([] { input("colour: rgb"); }, "model.input.mean",
+                            "3 values", "'rgb'", "got 1");
+  expect_error<ConfigError>(
+      [] { input("{colour: rgb, mean: [0, 0, 0], std: [1]}"); },
+      "model.input.std", "3 values");
+  expect_error<ConfigError>([] { input("mean: []"); }, "1 values", "got 0");
+  expect_error<ConfigError>([] { input("std: [0]"); }, "model.input.std",
+                            "greater than 0");
+  expect_error<ConfigError>([] { input("colour: gray"); }, "'grey'");
+  expect_error<ConfigError>([] { input("size: 7"); }, "[8, 4096]");
+}
+
+}  // namespace
+}  // namespace kith

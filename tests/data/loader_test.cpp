@@ -1,0 +1,234 @@
+#include "kith/data/loader.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "kith/core/error.h"
+#include "kith/core/rng.h"
+#include "tests/support/expect_error.h"
+
+namespace kith {
+namespace {
+
+using Batches = std::vector<std::vector<int64_t>>;
+
+void sleep_us(uint64_t microseconds) {
+  std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+}
+
+// 2 x 3 RGB whose pixels tell what was asked for.
+Image picture(int64_t batch, int64_t position, int64_t index) {
+  Image image(2, 3, 3);
+  for (size_t i = 0; i < image.pixels.size(); ++i) {
+    image.pixels[i] = static_cast<uint8_t>(batch * 31 + position * 7 +
+                                           index * 3 + static_cast<int64_t>(i));
+  }
+  return image;
+}
+
+// `count` batches of sizes 1 to 7 with indices that are not in order.
+Batches some_batches(int64_t count) {
+  Batches batches;
+  for (int64_t b = 0; b < count; ++b) {
+    std::vector<int64_t> batch;
+    for (int64_t i = 0; i <= (b * 5) % 7; ++i) batch.push_back(900 - b * i);
+    batches.push_back(batch);
+  }
+  return batches;
+}
+
+void expect_batch(const Batch& batch, int64_t number,
+                  const std::vector<int64_t>& indices) {
+  EXPECT_EQ(batch.indices, indices);
+  EXPECT_EQ(batch.count(), static_cast<int64_t>(indices.size()));
+  EXPECT_EQ(batch.width, 2);
+  EXPECT_EQ(batch.height, 3);
+  EXPECT_EQ(batch.channels, 3);
+  std::vector<uint8_t> pixels;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const Image image = picture(number, static_cast<int64_t>(i), indices[i]);
+    pixels.insert(pixels.end(), image.pixels.begin(), image.pixels.end());
+  }
+  EXPECT_EQ(batch.pixels, pixels);
+}
+
+TEST(Loader, GivesTheSameBatchesForAnyTiming) {
+  const Batches batches = some_batches(25);
+  for (const int64_t threads : {0, 1, 2, 5, 16}) {
+    for (const int64_t prefetch : {0, 1, 4, 100}) {
+      const auto load = [](int64_t batch, int64_t position, int64_t index) {
+        Rng rng(0, Stream::kStep, {batch, position});
+        sleep_us(rng.below(200));
+        return picture(batch, position, index);
+      };
+      Loader loader(batches, load, {threads, prefetch});
+      for (size_t b = 0; b < batches.size(); ++b) {
+        EXPECT_EQ(loader.remaining(), static_cast<int64_t>(25 - b));
+        expect_batch(loader.next(), static_cast<int64_t>(b), batches[b]);
+      }
+      EXPECT_EQ(loader.remaining(), 0);
+      EXPECT_THROW(loader.next(), std::logic_error);
+    }
+  }
+}
+
+TEST(Loader, LoadsEachImageOnce) {
+  const Batches batches = in_batches(std::vector<int64_t>(100, 5), 8);
+  std::mutex mutex;
+  std::multiset<std::pair<int64_t, int64_t>> seen;
+  const auto load = [&](int64_t batch, int64_t position, int64_t) {
+    const std::lock_guard lock(mutex);
+    seen.emplace(batch, position);
+    return Image(1, 1, 1);
+  };
+  Loader loader(batches, load, {3, 2});
+  while (loader.remaining() > 0) loader.next();
+  EXPECT_EQ(seen.size(), 100u);
+  EXPECT_EQ(
+      (std::set<std::pair<int64_t, int64_t>>(seen.begin(), seen.end())).size(),
+      100u);
+}
+
+TEST(Loader, WorksAheadButNotTooFar) {
+  constexpr int64_t kBatch = 4;
+  for (const int64_t prefetch : {0, 1, 3}) {
+    std::atomic<int64_t> asked{0};
+    std::atomic<int64_t> loaded{0};
+    std::atomic<bool> too_far{false};
+    const auto load = [&](int64_t batch, int64_t, int64_t) {
+      if (batch > asked + prefetch) too_far = true;
+      sleep_us(static_cast<uint64_t>(batch) % 3 * 50);
+      ++loaded;
+      return Image(1, 1, 1);
+    };
+    Loader loader(in_batches(std::vector<int64_t>(80, 0), kBatch), load,
+                  {3, prefetch});
+    const auto settle = [&](int64_t wanted) {
+      for (int i = 0; i < 20'000 && loaded < wanted; ++i) sleep_us(500);
+      sleep_us(5000);
+      EXPECT_EQ(loaded, wanted);
+    };
+    settle((prefetch + 1) * kBatch);
+    for (int64_t b = 1; b <= 5; ++b) {
+      ++asked;
+      loader.next();
+      settle((prefetch + 1 + b) * kBatch);
+    }
+    while (loader.remaining() > 0) {
+      ++asked;
+      loader.next();
+    }
+    EXPECT_FALSE(too_far);
+    EXPECT_EQ(loaded, 80);
+  }
+}
+
+TEST(Loader, ThrowsTheFirstErrorOfABatchWhenItIsReached) {
+  const auto load = [](int64_t batch, int64_t position, int64_t index) {
+    // The later the position, the sooner it fails.
+    sleep_us(static_cast<uint64_t>(7 - position) * 300);
+    if (batch == 2 && position >= 3) {
+      throw DataError("image " + std::to_string(position));
+    }
+    return picture(batch, position, index);
+  };
+  std::vector<int64_t> indices(40);
+  std::iota(indices.begin(), indices.end(), 0);
+  const Batches batches = in_batches(indices, 8);
+  for (const int64_t threads : {1, 2, 8}) {
+    Loader loader(batches, load, {threads, 3});
+    expect_batch(loader.next(), 0, batches[0]);
+    expect_batch(loader.next(), 1, batches[1]);
+    expect_error<DataError>([&] { loader.next(); }, "image 3");
+    EXPECT_EQ(loader.remaining(), 2);
+    expect_batch(loader.next(), 3, batches[3]);
+    expect_batch(loader.next(), 4, batches[4]);
+  }
+}
+
+TEST(Loader, PassesOnWhateverIsThrown) {
+  Loader loader({{1}, {2}},
+                [](int64_t batch, int64_t, int64_t) -> Image {
+                  if (batch == 0) throw std::bad_alloc();
+                  throw 5;
+                },
+                {2, 1});
+  EXPECT_THROW(loader.next(), std::bad_alloc);
+  EXPECT_THROW(loader.next(), int);
+}
+
+TEST(Loader, RefusesImagesOfDifferentSizes) {
+  for (const int other : {0, 1, 2}) {
+    const auto load = [other](int64_t, int64_t position, int64_t) {
+      return position < 5 ? Image(2, 3, 1)
+                          : Image(other == 0 ? 3 : 2, other == 1 ? 2 : 3,
+                                  other == 2 ? 3 : 1);
+    };
+    Loader loader({{0, 1, 2, 3, 4, 5}, {0, 1}}, load, {2, 1});
+    expect_error<std::logic_error>([&] { loader.next(); }, "differ in size");
+    EXPECT_EQ(loader.next().count(), 2);
+  }
+}
+
+TEST(Loader, BatchesMayDifferInSize) {
+  const auto load = [](int64_t batch, int64_t, int64_t) {
+    return Image(static_cast<int>(batch) + 1, 2, 1);
+  };
+  Loader loader({{0, 1}, {2, 3}}, load, {2, 2});
+  EXPECT_EQ(loader.next().width, 1);
+  EXPECT_EQ(loader.next().width, 2);
+}
+
+TEST(Loader, CanBeDestroyedAtAnyTime) {
+  for (int64_t taken = 0; taken < 6; ++taken) {
+    for (const int64_t threads : {1, 4}) {
+      std::atomic<int> running{0};
+      {
+        const auto load = [&](int64_t batch, int64_t position, int64_t index) {
+          ++running;
+          sleep_us(300);
+          --running;
+          if (batch == 4) throw DataError("never seen");
+          return picture(batch, position, index);
+        };
+        Loader loader(some_batches(50), load, {threads, 3});
+        for (int64_t b = 0; b < std::min<int64_t>(taken, 4); ++b) {
+          loader.next();
+        }
+        if (taken == 5) {
+          EXPECT_THROW(loader.next(), DataError);
+        }
+      }
+      EXPECT_EQ(running, 0);
+    }
+  }
+}
+
+TEST(Loader, OfNothingHasNothing) {
+  Loader loader({}, picture, {2, 2});
+  EXPECT_EQ(loader.remaining(), 0);
+  EXPECT_THROW(Loader({{}}, picture, {2, 2}), std::logic_error);
+}
+
+TEST(InBatches, CutsIntoRuns) {
+  const std::vector<int64_t> indices = {5, 4, 3, 2, 1};
+  EXPECT_EQ(in_batches(indices, 2), (Batches{{5, 4}, {3, 2}, {1}}));
+  EXPECT_EQ(in_batches(indices, 5), (Batches{indices}));
+  EXPECT_EQ(in_batches(indices, 1000), (Batches{indices}));
+  EXPECT_EQ(in_batches(indices, INT64_MAX), (Batches{indices}));
+  EXPECT_TRUE(in_batches({}, 3).empty());
+  EXPECT_THROW(in_batches(indices, 0), std::logic_error);
+}
+
+}  // namespace
+}  // namespace kith
