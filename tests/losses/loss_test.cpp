@@ -1,0 +1,68 @@
+#include "kith/losses/loss.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "kith/core/error.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/torch/losses.h"
+#include "tests/support/torch/tensors.h"
+
+namespace kith {
+namespace {
+
+class ComputeLoss : public ::testing::Test {
+ protected:
+  ComputeLoss() {
+    input_.embeddings = random_normal({4, 2}, 1, at::kFloat);
+    input_.labels = labels_of({0, 0, 1, 1});
+  }
+
+  template <typename... Parts>
+  void expect_refused(const std::string& loss, const Parts&... parts) const {
+    expect_error<c10::ValueError>(
+        [&] { compute_loss(*make_loss("{name: " + loss + "}"), input_); },
+        parts...);
+  }
+
+  LossInput input_;
+};
+
+TEST_F(ComputeLoss, ChecksEmbeddings) {
+  input_.embeddings = torch::zeros({4});
+  expect_refused("contrastive", "embeddings", "[M, D]", "[4]");
+  input_.embeddings = torch::zeros({4, 2}, torch::kLong);
+  expect_refused("contrastive", "embeddings", "floating point", "Long");
+}
+
+TEST_F(ComputeLoss, ChecksLabels) {
+  input_.labels = labels_of({0, 0, 1});
+  expect_refused("contrastive", "labels", "[4]", "[3]");
+  input_.labels = torch::zeros({4});
+  expect_refused("contrastive", "labels", "int64", "Float");
+}
+
+TEST_F(ComputeLoss, ChecksTuples) {
+  input_.tuples = torch::zeros({5, 4}, torch::kLong);
+  expect_refused("contrastive", "tuples", "columns", "4");
+  input_.tuples = torch::zeros({5, 3});
+  expect_refused("contrastive", "tuples", "int64");
+  input_.tuples = labels_of({0, 1, 4}).view({1, 3});
+  expect_refused("contrastive", "positions 0 to 4", "batch of 4");
+  input_.tuples = labels_of({-1, 1, 2}).view({1, 3});
+  expect_refused("contrastive", "positions -1 to 2");
+}
+
+TEST_F(ComputeLoss, RefusesTuplesForALossOfTheWholeBatch) {
+  input_.tuples = labels_of({0, 1, 2}).view({1, 3});
+  expect_refused("recall_at_k", "no tuples");
+}
+
+TEST(LossRegistry, NamesTheNearestLoss) {
+  expect_error<ConfigError>([] { make_loss("{name: recal_at_k}"); },
+                            "unknown loss 'recal_at_k'",
+                            "did you mean 'recall_at_k'?");
+}
+
+}  // namespace
+}  // namespace kith
