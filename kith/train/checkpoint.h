@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kith/core/config.h"
+#include "kith/models/embedding_net.h"
+#include "kith/train/optimizer.h"
+
+namespace kith {
+
+/// A checkpoint is one .safetensors file: weights under "model.", the
+/// optimiser's state under "optimizer.", and in its metadata the effective
+/// configuration (YAML) and how far the run is (JSON). It is written to a
+/// temporary name, flushed and renamed: a kill at any moment leaves the last
+/// good one.
+struct CheckpointInfo {
+  ConfigNode config;
+  std::string progress;  ///< JSON of the trainer, empty in a model only.
+};
+
+/// `optimizer` may be null: then the file holds a model only.
+void save_checkpoint(const std::string& path, const EmbeddingNet& net,
+                     const Optimizer* optimizer, const ConfigNode& config,
+                     const std::string& progress);
+
+/// Reads metadata only. DataError if the file is not a kith checkpoint.
+CheckpointInfo read_checkpoint_info(const std::string& path);
+
+/// Loads into the network and, if not null, the optimiser. DataError names
+/// tensors that are missing, unexpected or of another shape.
+void load_checkpoint(const std::string& path, EmbeddingNet& net,
+                     const Optimizer* optimizer);
+
+/// The checkpoint that `path` means: a file, or a run's folder (its last one).
+std::string find_checkpoint(const std::string& path);
+
+struct LoadedModel {
+  std::unique_ptr<EmbeddingNet> net;
+  ConfigNode config;
+};
+
+/// The network of a run or checkpoint, on a device, in evaluation mode.
+LoadedModel load_model(const std::string& path, c10::Device device);
+
+}  // namespace kith

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kith/core/config.h"
+#include "kith/core/options.h"
+#include "kith/data/image_list.h"
+
+namespace kith {
+
+struct TrainOptions {
+  int64_t epochs = 10;
+  int64_t seed = 0;
+  double clip_norm = 0.0;
+  int64_t workers = 0;
+  int64_t prefetch = 2;
+  int64_t checkpoint_steps = 0;
+
+  void describe(OptionSet& set);
+};
+
+struct EvalOptions {
+  std::string protocol = "standard";
+  std::string split = "auto";
+  std::vector<std::string> metrics = {"recall_any@1,2,4,8", "map_at_r",
+                                      "precision@1"};
+  std::string best = "recall_any@1";
+  int64_t every = 0;
+  int64_t batch = 256;
+
+  void describe(OptionSet& set);
+};
+
+struct LogOptions {
+  int64_t every = 1;
+
+  void describe(OptionSet& set);
+};
+
+/// A whole configuration: the effective tree, in which every option of every
+/// section is present, and its sections without plug-ins as structs.
+struct RunConfig {
+  ConfigNode tree;
+  TrainOptions train;
+  EvalOptions eval;
+  LogOptions log;
+
+  const ConfigNode& section(const char* name) const;
+};
+
+/// Checks a user's configuration against the descriptions of all its parts and
+/// fills in every default. Throws ConfigError; touches no data.
+RunConfig complete_config(const ConfigNode& user);
+
+/// The split that is evaluated: `eval.split`, where "auto" means validation if
+/// the data has one and test otherwise.
+Split eval_split(const EvalOptions& options, const ImageList& list);
+
+/// `workers` as given, or one a core if it is 0.
+int64_t worker_count(int64_t workers);
+
+}  // namespace kith

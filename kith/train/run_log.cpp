@@ -1,0 +1,106 @@
+#include "kith/train/run_log.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "kith/core/error.h"
+#include "kith/core/file.h"
+
+namespace kith {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr uint64_t kMaxLogBytes = uint64_t{4} << 30;
+
+/// Microseconds are enough, and keep lines short.
+double rounded(double seconds) {
+  return static_cast<double>(static_cast<int64_t>(seconds * 1e6 + 0.5)) / 1e6;
+}
+
+/// The complete lines that belong to steps up to last_step.
+std::string kept_lines(const std::string& text, int64_t last_step) {
+  std::string kept;
+  size_t begin = 0;
+  while (true) {
+    const size_t end = text.find('\n', begin);
+    if (end == std::string::npos) return kept;
+    const std::string line = text.substr(begin, end - begin + 1);
+    const Json record = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!record.is_object() || record.value("step", int64_t{0}) > last_step) {
+      return kept;
+    }
+    kept += line;
+    begin = end + 1;
+  }
+}
+
+}  // namespace
+
+RunLog::RunLog(const std::string& path, int64_t last_step) : path_(path) {
+  if (std::filesystem::exists(path)) {
+    write_file_atomically(path,
+                          kept_lines(read_file(path, kMaxLogBytes), last_step));
+  }
+  file_.reset(std::fopen(path.c_str(), "ab"));
+  if (!file_) {
+    throw RunError(path + ": cannot be written: " + std::strerror(errno));
+  }
+}
+
+void RunLog::write(const StepRecord& r) {
+  const double seconds = r.times.data + r.times.forward + r.times.loss +
+                         r.times.backward + r.times.optimizer;
+  Json record = {{"kind", "step"},    {"epoch", r.epoch},
+                 {"step", r.step},    {"loss", r.loss},
+                 {"lr", r.lr},        {"grad_norm", r.grad_norm},
+                 {"images", r.images}};
+  for (const auto& [name, value] : r.stats) record[name] = value;
+  record["seconds"] = {{"data", rounded(r.times.data)},
+                       {"forward", rounded(r.times.forward)},
+                       {"loss", rounded(r.times.loss)},
+                       {"backward", rounded(r.times.backward)},
+                       {"optimizer", rounded(r.times.optimizer)},
+                       {"total", rounded(seconds)}};
+  write_line(record.dump());
+}
+
+void RunLog::write_eval(int64_t step, const std::string& metrics_json) {
+  write_line(Json({{"kind", "eval"},
+                   {"step", step},
+                   {"metrics", Json::parse(metrics_json)}})
+                 .dump());
+}
+
+void RunLog::write_line(const std::string& line) {
+  const std::string text = line + "\n";
+  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() ||
+      std::fflush(file_.get()) != 0) {
+    throw RunError(path_ + ": cannot be written: " + std::strerror(errno));
+  }
+}
+
+std::vector<std::pair<int64_t, double>> read_loss_curve(
+    const std::string& path) {
+  std::vector<std::pair<int64_t, double>> curve;
+  std::istringstream lines(read_file(path, kMaxLogBytes));
+  std::string line;
+  for (int64_t number = 1; std::getline(lines, line); ++number) {
+    try {
+      const Json record = Json::parse(line);
+      if (record.at("kind") == "step") {
+        curve.emplace_back(record.at("step"), record.at("loss"));
+      }
+    } catch (const Json::exception&) {
+      throw DataError(path + ":" + std::to_string(number) +
+                      ": not a line of a run's log");
+    }
+  }
+  return curve;
+}
+
+}  // namespace kith

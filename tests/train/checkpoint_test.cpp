@@ -1,0 +1,191 @@
+#include "kith/train/checkpoint.h"
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "kith/core/error.h"
+#include "kith/core/safetensors.h"
+#include "kith/core/tensor_io.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/torch/tensors.h"
+
+namespace kith {
+namespace {
+
+ConfigNode config_of(int64_t width, int64_t dim) {
+  ConfigNode config = ConfigNode::map();
+  config.set("model",
+             complete_model(parse_config(
+                 "{backbone: {name: convnet, width: " + std::to_string(width) +
+                     "}, head: {dim: " + std::to_string(dim) + "}}",
+                 "test")));
+  return config;
+}
+
+/// A small network and its optimiser, both away from their initial state.
+struct Subject {
+  explicit Subject(uint64_t seed, int64_t dim = 3)
+      : config(config_of(2, dim)), net(seeded(seed)) {
+    NamedTensors parameters;
+    for (const auto& entry : net.named_parameters()) {
+      parameters.emplace_back(entry.key(), entry.value());
+    }
+    optimizer = optimizer_registry().make(parse_config("{name: adam}", "test"),
+                                          "optimizer", parameters);
+    for (int i = 0; i < 2; ++i) {
+      optimizer->zero_grad();
+      net.forward(random_normal({4, 1, 16, 16}, seed, at::kFloat))
+          .select(1, 0)
+          .sum()
+          .backward();
+      optimizer->step(0.01);
+    }
+  }
+
+  const ConfigNode& seeded(uint64_t seed) const {
+    torch::manual_seed(seed);
+    return *config.find("model");
+  }
+
+  NamedTensors all() const {
+    NamedTensors tensors = net.state();
+    for (const auto& entry : optimizer->state()) tensors.push_back(entry);
+    return tensors;
+  }
+
+  ConfigNode config;
+  EmbeddingNet net;
+  std::unique_ptr<Optimizer> optimizer;
+};
+
+void expect_same(const NamedTensors& a, const NamedTensors& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].first, b[i].first);
+    EXPECT_TRUE(same_bits(a[i].second, b[i].second)) << a[i].first;
+  }
+}
+
+class CheckpointTest : public ::testing::Test {
+ protected:
+  CheckpointTest() : saved_(1), path_(folder_.file("a.safetensors")) {
+    save_checkpoint(path_, saved_.net, saved_.optimizer.get(), saved_.config,
+                    "{\"step\": 2}");
+  }
+
+  /// The checkpoint again, with its list of tensors changed.
+  template <typename Change>
+  void rewrite(const Change& change) const {
+    const SafetensorsFile file(path_);
+    std::vector<std::pair<std::string, Array>> arrays;
+    for (const SafetensorsEntry& entry : file.entries()) {
+      arrays.emplace_back(entry.name, file.read(entry.name));
+    }
+    change(arrays);
+    std::vector<std::pair<std::string, ArrayView>> views;
+    for (const auto& [name, array] : arrays) {
+      views.emplace_back(
+          name, ArrayView(array.dtype, array.shape, array.bytes.data()));
+    }
+    write_safetensors(path_, views, file.metadata());
+  }
+
+  template <typename... Parts>
+  void expect_refused(const Parts&... parts) const {
+    Subject other(2);
+    expect_error<DataError>(
+        [&] { load_checkpoint(path_, other.net, other.optimizer.get()); },
+        "a.safetensors", parts...);
+  }
+
+  TempDir folder_;
+  Subject saved_;
+  std::string path_;
+};
+
+TEST_F(CheckpointTest, RestoresEveryBit) {
+  Subject other(2);
+  load_checkpoint(path_, other.net, other.optimizer.get());
+  expect_same(other.all(), saved_.all());
+  const CheckpointInfo info = read_checkpoint_info(path_);
+  EXPECT_EQ(info.progress, "{\"step\": 2}");
+  EXPECT_EQ(to_yaml(info.config), to_yaml(saved_.config));
+}
+
+TEST_F(CheckpointTest, TheModelCanBeLoadedAlone) {
+  Subject other(2);
+  load_checkpoint(path_, other.net, nullptr);
+  expect_same(other.net.state(), saved_.net.state());
+
+  save_checkpoint(path_, saved_.net, nullptr, saved_.config, "");
+  Subject third(3);
+  load_checkpoint(path_, third.net, nullptr);
+  expect_same(third.net.state(), saved_.net.state());
+  expect_refused("optimizer.", "missing");
+}
+
+TEST_F(CheckpointTest, LoadModelMakesTheNetworkFromTheFile) {
+  const LoadedModel model = load_model(path_, c10::kCPU);
+  expect_same(model.net->state(), saved_.net.state());
+  EXPECT_FALSE(model.net->is_training());
+  EXPECT_EQ(to_yaml(model.config), to_yaml(saved_.config));
+}
+
+TEST_F(CheckpointTest, ARunsFolderMeansItsLastCheckpoint) {
+  expect_error<DataError>([&] { find_checkpoint(folder_.path()); },
+                          "no run of kith here");
+  std::filesystem::create_directories(folder_.file("checkpoints"));
+  const std::string last = folder_.file("checkpoints/last.safetensors");
+  std::filesystem::copy_file(path_, last);
+  EXPECT_EQ(find_checkpoint(folder_.path()), last);
+  EXPECT_EQ(find_checkpoint(path_), path_);
+}
+
+TEST_F(CheckpointTest, MissingTensor) {
+  rewrite([](auto& arrays) {
+    std::erase_if(arrays,
+                  [](const auto& a) { return a.first == "model.head.gem_p"; });
+  });
+  expect_refused("'model.head.gem_p'", "missing");
+}
+
+TEST_F(CheckpointTest, ExtraTensor) {
+  rewrite([](auto& arrays) {
+    arrays.emplace_back("model.head.hat", arrays.front().second);
+  });
+  expect_refused("'model.head.hat'", "not part of this model");
+}
+
+TEST_F(CheckpointTest, AnotherShapeOrType) {
+  Subject wide(2, /*dim=*/5);
+  expect_error<DataError>([&] { load_checkpoint(path_, wide.net, nullptr); },
+                          "model.head.linear", "shape");
+  rewrite([](auto& arrays) {
+    for (auto& [name, array] : arrays) {
+      if (name == "optimizer.steps") {
+        array.dtype = DType::kF64;
+      }
+    }
+  });
+  expect_refused("'optimizer.steps'", "type");
+}
+
+TEST_F(CheckpointTest, FilesThatAreNoCheckpoints) {
+  folder_.write("a.safetensors", "");
+  expect_error<DataError>([&] { read_checkpoint_info(path_); },
+                          "a.safetensors");
+  write_safetensors(path_, {});
+  expect_error<DataError>([&] { read_checkpoint_info(path_); },
+                          "not a checkpoint of kith");
+  expect_error<DataError>([&] { load_model(folder_.file("x"), c10::kCPU); },
+                          "x");
+}
+
+}  // namespace
+}  // namespace kith

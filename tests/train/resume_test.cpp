@@ -1,0 +1,182 @@
+// A run that was stopped at any moment and resumed must end with the same bytes
+// as one that was not.
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "kith/core/error.h"
+#include "kith/core/file.h"
+#include "kith/train/trainer.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/torch/memory_set.h"
+#include "tests/support/torch/tiny_run.h"
+
+namespace kith {
+namespace {
+
+/// Six classes of eight to train on and, in the test split, six more; or test
+/// classes of one, which leave every metric undefined.
+MemorySet make_pictures(bool lone_test_images = false) {
+  std::vector<Item> items(96);
+  for (size_t i = 0; i < items.size(); ++i) {
+    const bool test = i >= 48;
+    items[i].split = test ? Split::kTest : Split::kTrain;
+    items[i].label = static_cast<int64_t>(test && lone_test_images ? i : i / 8);
+  }
+  return MemorySet(items);
+}
+
+/// What a finished run leaves behind, without times.
+struct Outcome {
+  std::string metrics;
+  std::string last;
+  std::string best;
+  std::vector<std::pair<int64_t, double>> losses;
+
+  bool operator==(const Outcome& other) const = default;
+};
+
+Outcome outcome(const TempDir& folder) {
+  const auto text = [&](const char* file) {
+    return read_file(folder.file(file), 1 << 24);
+  };
+  return {text("metrics.json"), text("checkpoints/last.safetensors"),
+          text("checkpoints/best.safetensors"),
+          read_loss_curve(folder.file("log.jsonl"))};
+}
+
+/// Runs until the progress throws; whether it did.
+bool run_interrupted(const RunConfig& config, const DataSet& data,
+                     const TempDir& folder, int at) {
+  InterruptingProgress progress(at);
+  Trainer trainer(config, data, folder.path(), c10::kCPU, progress);
+  trainer.resume();
+  try {
+    trainer.run();
+  } catch (const Interrupted&) {
+    return true;
+  }
+  return false;
+}
+
+/// A kill can cut off the line that is being written.
+void damage_log(const TempDir& folder) {
+  std::ofstream(folder.file("log.jsonl"), std::ios::app) << R"({"kind":"st)";
+}
+
+Outcome uninterrupted(const RunConfig& config, const DataSet& data) {
+  const TempDir folder;
+  EXPECT_FALSE(run_interrupted(config, data, folder, -1));
+  return outcome(folder);
+}
+
+int calls_of_a_run(const RunConfig& config, const DataSet& data) {
+  const TempDir folder;
+  InterruptingProgress progress;
+  Trainer(config, data, folder.path(), c10::kCPU, progress).run();
+  return progress.calls();
+}
+
+class Resume : public ::testing::TestWithParam<std::vector<std::string>> {};
+
+TEST_P(Resume, AfterAStopAtAnyMoment) {
+  const RunConfig config = tiny_config(GetParam());
+  const MemorySet data = make_pictures();
+  const Outcome expected = uninterrupted(config, data);
+  ASSERT_EQ(expected.losses.size(), 9u);
+  const int calls = calls_of_a_run(config, data);
+  ASSERT_GT(calls, 15);
+  for (int at = 0; at < calls; ++at) {
+    const TempDir folder;
+    ASSERT_TRUE(run_interrupted(config, data, folder, at));
+    damage_log(folder);
+    ASSERT_FALSE(run_interrupted(config, data, folder, -1));
+    ASSERT_TRUE(outcome(folder) == expected) << "stopped at call " << at;
+  }
+}
+
+TEST_P(Resume, AfterManyStops) {
+  const RunConfig config = tiny_config(GetParam());
+  const MemorySet data = make_pictures();
+  const TempDir folder;
+  int stops = 0;
+  for (int at = 1; run_interrupted(config, data, folder, at); ++at) {
+    damage_log(folder);
+    ++stops;
+  }
+  EXPECT_GE(stops, 2);
+  EXPECT_TRUE(outcome(folder) == uninterrupted(config, data));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Runs, Resume,
+    ::testing::Values(std::vector<std::string>{},
+                      std::vector<std::string>{"train.checkpoint_steps=1"},
+                      std::vector<std::string>{
+                          "train.checkpoint_steps=2",
+                          "loss={name: contrastive}", "miner={name: random}",
+                          "optimizer={name: sgd, lr: 0.01}"}));
+
+TEST(ResumedRun, CanBeResumedAfterItsEnd) {
+  const RunConfig config = tiny_config({});
+  const MemorySet data = make_pictures();
+  const TempDir folder;
+  run_interrupted(config, data, folder, -1);
+  const Outcome before = outcome(folder);
+  std::filesystem::remove(folder.file("metrics.json"));
+  Trainer trainer(config, data, folder.path(), c10::kCPU, silent_progress());
+  trainer.resume();
+  EXPECT_EQ(trainer.steps_done(), 9);
+  EXPECT_EQ(trainer.run().queries, 48);
+  EXPECT_TRUE(outcome(folder) == before);
+}
+
+TEST(ResumedRun, WithMetricsThatAreNotDefined) {
+  const RunConfig config = tiny_config({});
+  const MemorySet data = make_pictures(/*lone_test_images=*/true);
+  const Outcome expected = uninterrupted(config, data);
+  EXPECT_NE(expected.metrics.find("null"), std::string::npos);
+  const TempDir folder;
+  ASSERT_TRUE(run_interrupted(config, data, folder, 9));
+  ASSERT_FALSE(run_interrupted(config, data, folder, -1));
+  EXPECT_EQ(outcome(folder).metrics, expected.metrics);
+}
+
+TEST(ResumedRun, RefusesAChangedConfigurationAndNamesTheKey) {
+  const MemorySet data = make_pictures();
+  const TempDir folder;
+  run_interrupted(tiny_config({}), data, folder, 7);
+  const std::vector<std::pair<std::string, std::string>> changes = {
+      {"loss.t2=0.02", "'loss.t2'"},
+      {"train.epochs=4", "'train.epochs'"},
+      {"train.seed=1", "'train.seed'"},
+      {"model.head.dim=8", "'model.head.dim'"},
+      {"augment=[]", "'augment'"},
+      {"loss={name: contrastive}", "'loss.name'"}};
+  for (const auto& [change, key] : changes) {
+    const RunConfig changed = tiny_config({change});
+    expect_error<ConfigError>(
+        [&] { run_interrupted(changed, data, folder, -1); }, key, "differs");
+  }
+}
+
+TEST(ResumedRun, MayChangeHowTheWorkIsDone) {
+  const MemorySet data = make_pictures();
+  const TempDir folder;
+  run_interrupted(tiny_config({}), data, folder, 12);
+  const RunConfig other =
+      tiny_config({"train.workers=1", "train.prefetch=0",
+                   "train.checkpoint_steps=1", "log.every=2"});
+  ASSERT_FALSE(run_interrupted(other, data, folder, -1));
+  EXPECT_EQ(outcome(folder).metrics,
+            uninterrupted(tiny_config({}), data).metrics);
+}
+
+}  // namespace
+}  // namespace kith

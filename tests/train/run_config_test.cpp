@@ -1,0 +1,142 @@
+#include "kith/train/run_config.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "kith/core/error.h"
+#include "tests/support/expect_error.h"
+
+namespace kith {
+namespace {
+
+RunConfig complete(const std::string& yaml) {
+  return complete_config(parse_config(yaml, "run.yaml"));
+}
+
+template <typename... Parts>
+void expect_refused(const std::string& yaml, const Parts&... parts) {
+  expect_error<ConfigError>([&] { complete(yaml); }, parts...);
+}
+
+std::string value_at(const ConfigNode& tree, const char* section,
+                     const char* key) {
+  return tree.find(section)->find(key)->scalar;
+}
+
+TEST(RunConfig, FillsInDefaults) {
+  const RunConfig config = complete("data: {name: glyphs}");
+  const ConfigNode& tree = config.tree;
+  EXPECT_EQ(value_at(tree, "sampler", "name"), "class_balanced");
+  EXPECT_EQ(value_at(tree, "loss", "name"), "recall_at_k");
+  EXPECT_EQ(value_at(tree, "loss", "t2"), "0.01");
+  EXPECT_EQ(value_at(tree, "optimizer", "name"), "adam");
+  EXPECT_EQ(value_at(tree, "schedule", "name"), "constant");
+  EXPECT_EQ(value_at(tree, "train", "epochs"), "10");
+  EXPECT_EQ(value_at(tree, "eval", "best"), "recall_any@1");
+  EXPECT_EQ(tree.find("miner")->kind, ConfigNode::Kind::kNull);
+  EXPECT_EQ(tree.find("augment")->items.size(), 0u);
+  EXPECT_EQ(config.train.epochs, 10);
+  EXPECT_EQ(&config.section("loss"), tree.find("loss"));
+}
+
+TEST(RunConfig, EmptySectionsMeanDefaults) {
+  EXPECT_EQ(to_yaml(complete("data: {name: glyphs}").tree),
+            to_yaml(complete("data: {name: glyphs}\nloss:\nminer:\naugment:\n"
+                             "train:\nmodel: {}\nlog: {}")
+                        .tree));
+}
+
+TEST(RunConfig, KeepsWhatTheUserSaid) {
+  const RunConfig config = complete(R"(
+data: {name: glyphs, classes: 12}
+augment: [{name: affine}]
+loss: {name: contrastive, neg_margin: 0.5}
+miner: {name: random}
+schedule: {name: step, milestones: [2, 4]}
+train: {epochs: 3, clip_norm: 1.5}
+eval: {metrics: ["precision@1,2"], best: precision@2}
+)");
+  EXPECT_EQ(value_at(config.tree, "data", "classes"), "12");
+  EXPECT_EQ(value_at(config.tree, "loss", "neg_margin"), "0.5");
+  EXPECT_EQ(value_at(config.tree, "miner", "name"), "random");
+  EXPECT_EQ(config.train.clip_norm, 1.5);
+  EXPECT_EQ(config.eval.best, "precision@2");
+  EXPECT_EQ(config.tree.find("augment")->items[0].find("name")->scalar,
+            "affine");
+}
+
+TEST(RunConfig, CompletingACompletedConfigChangesNothing) {
+  for (const char* yaml :
+       {"data: {name: glyphs}",
+        "data: {name: csv, path: \"a: b.csv\"}\nloss: {name: contrastive}\n"
+        "miner: {name: random}\naugment: [{name: affine}, {name: affine}]\n"
+        "optimizer: {name: sgd, lr: 1.0e-5}\nschedule: {name: cosine}\n"
+        "model: {head: {layer_norm: none}, input: {colour: rgb, "
+        "mean: [0, 0, 0], std: [1, 1, 1]}}"}) {
+    const std::string once = to_yaml(complete(yaml).tree);
+    EXPECT_EQ(to_yaml(complete(once).tree), once);
+  }
+}
+
+TEST(RunConfig, UnknownSectionsKeysAndNamesComeWithTheNearestAndTheLine) {
+  expect_refused("data: {name: glyphs}\nlos: {name: contrastive}", "run.yaml:2",
+                 "'los'", "did you mean 'loss'?");
+  expect_refused("data: {name: glyphs}\nloss:\n  name: recal_at_k",
+                 "run.yaml:3", "unknown loss 'recal_at_k'",
+                 "did you mean 'recall_at_k'?");
+  expect_refused("data: {name: glyphs}\nloss:\n  name: recall_at_k\n  t3: 1",
+                 "run.yaml:4", "'loss.t3'", "did you mean 't1'?");
+  expect_refused("data: {name: glyphs}\ntrain:\n  epoch: 3", "run.yaml:3",
+                 "'train.epoch'", "did you mean 'epochs'?");
+  expect_refused("data: {name: glyphs}\nmodel:\n  head:\n    dims: 3",
+                 "run.yaml:4", "'model.head.dims'", "did you mean 'dim'?");
+  expect_refused("data: {name: glyphs}\naugment:\n  - name: afine",
+                 "run.yaml:3", "did you mean 'affine'?");
+  expect_refused("data: {name: glyphs}\nminer: {name: rando}", "run.yaml:2",
+                 "did you mean 'random'?");
+}
+
+TEST(RunConfig, WrongTypesAndRanges) {
+  expect_refused("data: {name: glyphs}\ntrain:\n  epochs: many", "run.yaml:3",
+                 "'train.epochs'", "int", "'many'");
+  expect_refused("data: {name: glyphs}\ntrain: {epochs: 0}", "run.yaml:2",
+                 "at least 1");
+  expect_refused("data: {name: glyphs}\naugment: {name: affine}", "run.yaml:2",
+                 "'augment' must be a list");
+  expect_refused("data: {name: glyphs}\nloss: contrastive", "run.yaml:2",
+                 "'loss' needs a 'name'");
+  expect_refused("data: {name: glyphs}\ntrain: [1]", "run.yaml:2", "'train'",
+                 "map");
+  expect_refused("[1, 2]", "map");
+}
+
+TEST(RunConfig, NeedsData) {
+  expect_refused("train: {epochs: 2}", "'data' needs a 'name'", "glyphs");
+}
+
+TEST(RunConfig, ChecksMetricsAndProtocol) {
+  expect_refused("data: {name: glyphs}\neval:\n  metrics: [recall_ani@1]",
+                 "run.yaml:3", "did you mean 'recall_any'?");
+  expect_refused("data: {name: glyphs}\neval:\n  best: recall_any@3",
+                 "run.yaml:3", "eval.best", "recall_any@3");
+  expect_refused("data: {name: glyphs}\neval: {protocol: standart}",
+                 "run.yaml:2", "did you mean 'standard'?");
+  expect_refused("data: {name: glyphs}\neval: {metrics: []}", "run.yaml:2",
+                 "empty");
+}
+
+TEST(EvalSplit, AutoPrefersValidation) {
+  ImageList list;
+  list.items.resize(2);
+  list.items[1].split = Split::kTest;
+  EvalOptions options;
+  EXPECT_EQ(eval_split(options, list), Split::kTest);
+  list.items[0].split = Split::kValidation;
+  EXPECT_EQ(eval_split(options, list), Split::kValidation);
+  options.split = "train";
+  EXPECT_EQ(eval_split(options, list), Split::kTrain);
+}
+
+}  // namespace
+}  // namespace kith

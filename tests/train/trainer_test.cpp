@@ -1,0 +1,164 @@
+#include "kith/train/trainer.h"
+
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <torch/torch.h>
+
+#include "kith/core/error.h"
+#include "kith/core/file.h"
+#include "kith/train/checkpoint.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/torch/memory_set.h"
+#include "tests/support/torch/tensors.h"
+#include "tests/support/torch/tiny_run.h"
+
+namespace kith {
+namespace {
+
+using Json = nlohmann::json;
+
+class TrainerTest : public ::testing::Test {
+ protected:
+  std::string text(const std::string& file) const {
+    return read_file(folder_.file(file), 1 << 24);
+  }
+
+  EvalResult train(const RunConfig& config) {
+    const auto data = make_data_set(config.section("data"));
+    return Trainer(config, *data, folder_.path(), c10::kCPU, silent_progress())
+        .run();
+  }
+
+  TempDir folder_;
+};
+
+TEST_F(TrainerTest, LearnsAndKeepsItsFolder) {
+  const RunConfig config = tiny_config({"train.epochs=8", "eval.every=4"});
+  const auto data = make_data_set(config.section("data"));
+  Trainer trainer(config, *data, folder_.path(), c10::kCPU, silent_progress());
+  const EvalResult result = trainer.run();
+  EXPECT_EQ(trainer.steps_done(), 24);
+  EXPECT_EQ(result.queries, 48);
+
+  const auto curve = read_loss_curve(folder_.file("log.jsonl"));
+  ASSERT_EQ(curve.size(), 24u);
+  const auto mean = [&](size_t begin) {
+    double sum = 0;
+    for (size_t i = begin; i < begin + 3; ++i) sum += curve[i].second;
+    return sum / 3;
+  };
+  EXPECT_LT(mean(21), mean(0));
+
+  EXPECT_EQ(text("config.yaml"), to_yaml(config.tree));
+  const Json metrics = Json::parse(text("metrics.json"));
+  EXPECT_EQ(metrics.at("split"), "test");
+  EXPECT_EQ(metrics.at("history").size(), 2u);
+  EXPECT_EQ(metrics.at("last").at("step"), 24);
+  EXPECT_EQ(metrics.at("last").at("metrics").at("map_at_r"),
+            result.at("map_at_r"));
+  EXPECT_EQ(metrics.at("best").at("metric"), "recall_any@1");
+  EXPECT_EQ(metrics.dump().find("seconds"), std::string::npos);
+
+  // The checkpoint is the network that was evaluated.
+  const LoadedModel model = load_model(folder_.path(), c10::kCPU);
+  const auto kept = trainer.net().state();
+  const auto loaded = model.net->state();
+  ASSERT_EQ(kept.size(), loaded.size());
+  for (size_t i = 0; i < kept.size(); ++i) {
+    EXPECT_TRUE(same_bits(kept[i].second, loaded[i].second)) << kept[i].first;
+  }
+}
+
+TEST_F(TrainerTest, BestIsTheFirstOfTheHighestValues) {
+  train(tiny_config());
+  const Json metrics = Json::parse(text("metrics.json"));
+  double highest = -1;
+  int64_t epoch = 0;
+  for (const Json& point : metrics.at("history")) {
+    const double value = point.at("metrics").at("recall_any@1");
+    if (value > highest) {
+      highest = value;
+      epoch = point.at("epoch");
+    }
+  }
+  EXPECT_EQ(metrics.at("best").at("value"), highest);
+  EXPECT_EQ(metrics.at("best").at("epoch"), epoch);
+  EXPECT_TRUE(
+      std::filesystem::exists(folder_.file("checkpoints/best.safetensors")));
+}
+
+TEST_F(TrainerTest, SameSeedSameRun) {
+  train(tiny_config());
+  // The number of loading threads and how far they run ahead do not matter.
+  const auto run_again = [&](const std::vector<std::string>& changes) {
+    const TempDir again;
+    const RunConfig config = tiny_config(changes);
+    const auto data = make_data_set(config.section("data"));
+    Trainer trainer(config, *data, again.path(), c10::kCPU, silent_progress());
+    trainer.run();
+    return read_file(again.file("metrics.json"), 1 << 24);
+  };
+  EXPECT_EQ(run_again({"train.workers=1", "train.prefetch=0"}),
+            text("metrics.json"));
+  EXPECT_NE(run_again({"train.seed=1"}), text("metrics.json"));
+}
+
+TEST_F(TrainerTest, LogsEveryFewSteps) {
+  train(tiny_config({"log.every=4", "train.epochs=2", "eval.every=0"}));
+  std::vector<int64_t> steps;
+  for (const auto& [step, loss] : read_loss_curve(folder_.file("log.jsonl"))) {
+    steps.push_back(step);
+  }
+  EXPECT_EQ(steps, (std::vector<int64_t>{4}));
+}
+
+TEST_F(TrainerTest, TrainsOnMinedTuples) {
+  train(tiny_config(
+      {"loss={name: contrastive}", "miner={name: random}", "train.epochs=1"}));
+  EXPECT_EQ(read_loss_curve(folder_.file("log.jsonl")).size(), 3u);
+}
+
+TEST_F(TrainerTest, StopsAtNanAndSaysWhere) {
+  const RunConfig config =
+      tiny_config({"optimizer.lr=1e38", "schedule={name: constant}"});
+  expect_error<RunError>([&] { train(config); }, "step 2", "NaN or infinity",
+                         "bad_batch.txt");
+  std::istringstream lines(text("bad_batch.txt"));
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    EXPECT_EQ(line.rfind("images/", 0), 0u) << line;
+  }
+  EXPECT_EQ(count, 16);
+  // Nothing of the bad step is kept.
+  EXPECT_EQ(read_loss_curve(folder_.file("log.jsonl")).size(), 1u);
+  EXPECT_FALSE(
+      std::filesystem::exists(folder_.file("checkpoints/last.safetensors")));
+}
+
+TEST_F(TrainerTest, RefusesWhatCannotBeTrained) {
+  const auto refused = [&](const RunConfig& config, const DataSet& data) {
+    Trainer(config, data, folder_.path(), c10::kCPU, silent_progress()).run();
+  };
+  const MemorySet test_only(paired_items(8, Split::kTest));
+  expect_error<DataError>([&] { refused(tiny_config(), test_only); },
+                          "train split has no images");
+  const MemorySet train_only(paired_items(32, Split::kTrain));
+  expect_error<DataError>(
+      [&] {
+        refused(tiny_config({"sampler={batch: 16, per_class: 2}"}), train_only);
+      },
+      "test split", "no queries");
+  expect_error<ConfigError>(
+      [&] { refused(tiny_config({"miner={name: random}"}), train_only); },
+      "miner");
+}
+
+}  // namespace
+}  // namespace kith
