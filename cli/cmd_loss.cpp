@@ -1,0 +1,130 @@
+#include <cmath>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+#include <torch/torch.h>
+
+#include "cli/common.h"
+#include "kith/core/error.h"
+#include "kith/core/tensor_io.h"
+#include "kith/losses/loss.h"
+#include "kith/ops/pairwise.h"
+
+namespace kith {
+namespace {
+
+struct LossFlags {
+  std::string name;
+  std::string embeddings;
+  std::string labels;
+  std::string tuples;
+  std::string grad;
+  std::string normalize = "auto";
+  std::string precision = "auto";
+  std::vector<std::string> overrides;
+  bool json = false;
+  DeviceFlags device;
+};
+
+std::unique_ptr<Loss> make_loss(const LossFlags& flags) {
+  ConfigNode section = ConfigNode::map();
+  for (const std::string& text : flags.overrides) {
+    apply_override(section, text);
+  }
+  section.set("name", ConfigNode::text(flags.name));
+  return loss_registry().make(section, "loss");
+}
+
+Tensor load_tuples(const std::string& path) {
+  const Tensor tuples = load_npy(path);
+  if (tuples.dim() != 2 ||
+      (tuples.scalar_type() != at::kLong && tuples.scalar_type() != at::kInt)) {
+    throw DataError(path + ": tuples must be integers [T, 2 or 3]");
+  }
+  return tuples.to(at::kLong);
+}
+
+void run_loss(const LossFlags& flags) {
+  const c10::Device device = flags.device.apply();
+  const std::unique_ptr<Loss> loss = make_loss(flags);
+  Tensor raw = load_embeddings(flags.embeddings);
+  const Tensor labels = load_labels(flags.labels, raw.size(0));
+  if (flags.precision != "auto") {
+    raw = raw.to(flags.precision == "float64" ? at::kDouble : at::kFloat);
+  }
+  raw = raw.to(device).requires_grad_(true);
+  const bool normalised = flags.normalize == "true" ||
+                          (flags.normalize == "auto" && loss->wants_unit());
+  LossInput input{normalised ? normalize_rows(raw) : raw, labels.to(device),
+                  Tensor()};
+  if (!flags.tuples.empty()) {
+    input.tuples = load_tuples(flags.tuples).to(device);
+  }
+  const LossOutput output = compute_loss(*loss, input);
+  output.value.backward();
+  const Tensor grad =
+      raw.grad().defined() ? raw.grad() : torch::zeros_like(raw);
+  if (!flags.grad.empty()) save_npy(flags.grad, grad);
+
+  const double value = output.value.item<double>();
+  const double norm = grad.norm().item<double>();
+  if (flags.json) {
+    nlohmann::ordered_json json = {
+        {"loss", flags.name},
+        {"value", value},
+        {"grad_norm", norm},
+        {"normalized", normalised},
+        {"precision", raw.scalar_type() == at::kDouble ? "float64" : "float32"},
+        {"batch", raw.size(0)},
+        {"dim", raw.size(1)}};
+    for (const auto& [name, number] : output.stats)
+      json["stats"][name] = number;
+    if (!flags.grad.empty()) json["grad"] = flags.grad;
+    print_line(json.dump(2));
+    return;
+  }
+  std::printf("%s = %.9g   (gradient norm %.6g)\n", flags.name.c_str(), value,
+              norm);
+  for (const auto& [name, number] : output.stats) {
+    std::printf("  %s: %g\n", name.c_str(), number);
+  }
+}
+
+}  // namespace
+
+void add_loss(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "loss", "Value and gradient of a loss on given embeddings");
+  auto flags = std::make_shared<LossFlags>();
+  command->add_option("name", flags->name, "A loss; see: kith list losses")
+      ->required();
+  command->add_option("--embeddings", flags->embeddings, "Float .npy [M, D]")
+      ->required();
+  command->add_option("--labels", flags->labels, "Integer .npy [M]")
+      ->required();
+  command->add_option("--tuples", flags->tuples,
+                      "Integer .npy [T, 2] pairs or [T, 3] triplets (anchor, "
+                      "positive, negative); without it, all pairs");
+  command->add_option("--set", flags->overrides,
+                      "An option of the loss, such as t2=0.1 or k=[1,2]");
+  command->add_option("--grad", flags->grad,
+                      "Writes the gradient with respect to the embeddings as "
+                      "given, .npy [M, D]");
+  command
+      ->add_option("--normalize", flags->normalize,
+                   "Embeddings are made unit vectors first; auto: where the "
+                   "loss is defined on them")
+      ->check(CLI::IsMember({"auto", "true", "false"}))
+      ->capture_default_str();
+  command
+      ->add_option("--precision", flags->precision,
+                   "Arithmetic; auto: the file's type")
+      ->check(CLI::IsMember({"auto", "float32", "float64"}))
+      ->capture_default_str();
+  command->add_flag("--json", flags->json,
+                    "One JSON object on standard output");
+  flags->device.add_to(*command);
+  command->callback([flags] { run_loss(*flags); });
+}
+
+}  // namespace kith

@@ -1,0 +1,54 @@
+#include <cstdio>
+
+#include <c10/util/Exception.h>
+
+#include "cli/build_info.h"
+#include "cli/common.h"
+#include "kith/core/device.h"
+#include "kith/core/error.h"
+
+namespace {
+
+std::string version_text() {
+  return std::string("kith ") + kith::kVersion + "\n" + "LibTorch " +
+         kith::torch_description() + "\n" +
+         "Google Benchmark: " + kith::kBenchmark + "\n" +
+         "faiss: " + kith::kFaiss;
+}
+
+int fail(int status, const std::string& message) {
+  kith::progress_bar().erase();
+  std::fprintf(stderr, "kith: %s\n", message.c_str());
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("kith: train, evaluate and look at image-retrieval embeddings");
+  app.set_version_flag("--version", version_text,
+                       "Versions of kith and what it was built with");
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::simple);
+  kith::install_log();
+  kith::add_demo(app);
+  kith::add_data(app);
+  kith::add_train(app);
+  kith::add_eval(app);
+  kith::add_embed(app);
+  kith::add_metrics(app);
+  kith::add_loss(app);
+  kith::add_list(app);
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  } catch (const kith::ConfigError& error) {
+    return fail(2, error.what());
+  } catch (const c10::Error& error) {
+    return fail(1, error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return fail(1, error.what());
+  }
+}

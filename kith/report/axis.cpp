@@ -1,0 +1,82 @@
+#include "kith/report/axis.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+
+#include "kith/report/html.h"
+
+namespace kith {
+namespace {
+
+constexpr double kLargest = 1e300;
+// Below this, differences drown in the rounding of what they are taken from.
+constexpr double kRelativeExtent = 1e-9;
+
+double round_step(double raw) {
+  const double power = std::pow(10.0, std::floor(std::log10(raw)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (raw <= factor * power * (1.0 + 1e-9)) return factor * power;
+  }
+  return 10.0 * power;
+}
+
+std::string with_thousands(std::string digits) {
+  const size_t point = std::min(digits.find('.'), digits.size());
+  for (size_t at = point; at > 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+}  // namespace
+
+std::vector<double> Axis::ticks() const {
+  const auto first = static_cast<int64_t>(std::ceil(lo / step - 1e-6));
+  const auto last = static_cast<int64_t>(std::floor(hi / step + 1e-6));
+  std::vector<double> result;
+  for (int64_t i = first; i <= last; ++i) {
+    result.push_back(static_cast<double>(i) * step);
+  }
+  return result;
+}
+
+std::string Axis::label(double tick) const {
+  if (std::abs(tick) < step * 1e-3) return "0";
+  if (tick < 0.0) return "−" + label(-tick);
+  const double magnitude = std::max(std::abs(lo), std::abs(hi));
+  if (magnitude >= 1e7 || magnitude < 1e-3) {
+    std::array<char, 64> buffer;
+    const auto result =
+        std::to_chars(buffer.data(), buffer.data() + buffer.size(), tick,
+                      std::chars_format::general, 10);
+    return {buffer.data(), result.ptr};
+  }
+  const int decimals = static_cast<int>(std::ceil(-std::log10(step) - 1e-9));
+  return with_thousands(format_fixed(tick, std::max(0, decimals)));
+}
+
+bool plottable(double value) { return std::abs(value) <= kLargest; }
+
+Axis make_axis(double lo, double hi, int ticks, bool round_out) {
+  const double magnitude = std::max(std::abs(lo), std::abs(hi));
+  if (!(lo <= hi) || magnitude < 1.0 / kLargest) {
+    lo = 0.0;
+    hi = 1.0;
+  } else if (hi - lo <= kRelativeExtent * magnitude) {
+    const double beyond = 1.25 * hi;
+    lo = std::min(0.0, beyond);
+    hi = std::max(0.0, beyond);
+  }
+  Axis axis{lo, hi, round_step((hi - lo) / std::max(1, ticks))};
+  if (round_out) {
+    axis.lo = axis.step * std::floor(lo / axis.step + 1e-6);
+    axis.hi = axis.step * std::ceil(hi / axis.step - 1e-6);
+  }
+  return axis;
+}
+
+}  // namespace kith

@@ -1,0 +1,233 @@
+#include "kith/report/html.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace kith {
+namespace {
+
+constexpr std::string_view kStyle = R"css(
+:root {
+  color-scheme: light dark;
+  --fg: #1f2328; --muted: #59636e; --line: #d8dee4; --bg: #ffffff;
+  --soft: #f5f7f9; --good: #1a7f37; --bad: #cf222e;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --fg: #e6edf3; --muted: #9aa5b1; --line: #30363d; --bg: #0f1318;
+    --soft: #181d24; --good: #3fb950; --bad: #ff6a61;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0; background: var(--bg); color: var(--fg);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans",
+        "Liberation Sans", Arial, sans-serif;
+  -webkit-text-size-adjust: 100%;
+}
+main { max-width: 940px; margin: 0 auto; padding: 56px 28px 72px; }
+h1 {
+  margin: 0 0 10px; font-size: 30px; line-height: 1.2; font-weight: 650;
+  letter-spacing: -0.015em; overflow-wrap: anywhere;
+}
+.lead { margin: 0; max-width: 44em; font-size: 18px; color: var(--muted); }
+section { margin-top: 52px; }
+h2 { margin: 0 0 14px; font-size: 20px; line-height: 1.3; font-weight: 650; }
+.note { margin: 0 0 20px; max-width: 46em; font-size: 14px;
+        color: var(--muted); }
+.scroll { overflow-x: auto; }
+table { width: 100%; border-collapse: collapse; }
+th, td {
+  padding: 9px 16px 9px 0; text-align: left; vertical-align: top;
+  border-bottom: 1px solid var(--line); font-weight: 400;
+}
+th:last-child, td:last-child { padding-right: 0; }
+thead th { padding-top: 0; font-size: 13px; color: var(--muted); }
+tbody th { font-weight: 600; }
+.number { width: 8em; text-align: right; font-variant-numeric: tabular-nums;
+          white-space: nowrap; }
+small { display: block; font-size: 13px; line-height: 1.45; font-weight: 400;
+        color: var(--muted); }
+code { font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas,
+       "Liberation Mono", monospace; overflow-wrap: anywhere; }
+@media (max-width: 560px) {
+  main { padding: 32px 16px 48px; }
+  h1 { font-size: 25px; }
+  .lead { font-size: 16px; }
+  section { margin-top: 40px; }
+  th, td { padding-right: 12px; }
+  .number { width: auto; }
+  thead .number { white-space: normal; }
+}
+@media print {
+  main { max-width: none; padding: 0; }
+}
+)css";
+
+// Bytes of the well-formed UTF-8 sequence at the front of `text`, else 0.
+size_t utf8_length(std::string_view text) {
+  const auto byte = [&](size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
+  const auto follows = [&](size_t i, unsigned lo = 0x80, unsigned hi = 0xBF) {
+    return byte(i) >= lo && byte(i) <= hi;
+  };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return follows(1) ? 2 : 0;
+  // The narrower second-byte ranges shut out overlong forms, surrogates and
+  // what lies beyond U+10FFFF.
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    const unsigned lo = lead == 0xE0 ? 0xA0 : 0x80;
+    const unsigned hi = lead == 0xED ? 0x9F : 0xBF;
+    return follows(1, lo, hi) && follows(2) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    const unsigned lo = lead == 0xF0 ? 0x90 : 0x80;
+    const unsigned hi = lead == 0xF4 ? 0x8F : 0xBF;
+    return follows(1, lo, hi) && follows(2) && follows(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+std::string cell_html(const HtmlCell& cell) {
+  std::string html = html_escape(cell.text);
+  if (cell.code) html = "<code>" + html + "</code>";
+  if (!cell.note.empty()) {
+    html += "<small>" + html_escape(cell.note) + "</small>";
+  }
+  return html;
+}
+
+}  // namespace
+
+std::string html_escape(std::string_view text) {
+  static constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  std::string out;
+  out.reserve(text.size());
+  for (size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    const size_t length = utf8_length(text.substr(i));
+    const bool control =
+        (c >= 0 && c < 0x20 && c != '\t' && c != '\n' && c != '\r') ||
+        c == 0x7F;
+    if (length == 0 || control) {
+      out += kReplacement;
+    } else if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else if (c == '\'') {
+      out += "&#39;";
+    } else {
+      out += text.substr(i, length);
+    }
+    i += std::max<size_t>(length, 1);
+  }
+  return out;
+}
+
+std::string base64(std::span<const uint8_t> bytes) {
+  static constexpr std::string_view kAlphabet =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t count = std::min<size_t>(3, bytes.size() - i);
+    uint32_t bits = 0;
+    for (size_t k = 0; k < 3; ++k) {
+      bits = (bits << 8) | (k < count ? bytes[i + k] : 0u);
+    }
+    for (size_t k = 0; k < 4; ++k) {
+      out += k <= count ? kAlphabet[(bits >> (18 - 6 * k)) & 63u] : '=';
+    }
+  }
+  return out;
+}
+
+std::string data_uri(std::string_view media_type,
+                     std::span<const uint8_t> bytes) {
+  return "data:" + std::string(media_type) + ";base64," + base64(bytes);
+}
+
+std::string format_fixed(double value, int decimals) {
+  if (!std::isfinite(value)) {
+    return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+  }
+  std::array<char, 512> buffer;  // the largest double has 309 digits
+  const auto result =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                    std::chars_format::fixed, std::clamp(decimals, 0, 100));
+  std::string text(buffer.data(), result.ptr);
+  // "-0.00" says nothing that "0.00" does not.
+  if (text.find_first_not_of("-0.") == std::string::npos && text[0] == '-') {
+    text.erase(0, 1);
+  }
+  return text;
+}
+
+std::string html_table(const HtmlTable& table) {
+  const auto attributes = [&](size_t column) {
+    const bool number =
+        column < table.columns.size() && table.columns[column].number;
+    return std::string(number ? " class=\"number\"" : "");
+  };
+  std::string html = "<div class=\"scroll\"><table>\n";
+  const bool has_head = std::any_of(
+      table.columns.begin(), table.columns.end(),
+      [](const HtmlColumn& column) { return !column.title.empty(); });
+  if (has_head) {
+    html += "<thead><tr>";
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      html += "<th scope=\"col\"" + attributes(i) + ">" +
+              html_escape(table.columns[i].title) + "</th>";
+    }
+    html += "</tr></thead>\n";
+  }
+  html += "<tbody>\n";
+  for (const std::vector<HtmlCell>& row : table.rows) {
+    html += "<tr>";
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string tag = i == 0 ? "th" : "td";
+      html += "<" + tag + (i == 0 ? " scope=\"row\"" : "") + attributes(i) +
+              ">" + cell_html(row[i]) + "</" + tag + ">";
+    }
+    html += "</tr>\n";
+  }
+  return html + "</tbody>\n</table></div>\n";
+}
+
+HtmlPage::HtmlPage(std::string_view title, std::string_view lead,
+                   std::string_view css) {
+  const std::string name = html_escape(title);
+  head_ =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
+      "<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, "
+      "initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+      "'none'; img-src data:; style-src 'unsafe-inline'\">\n<title>" +
+      name + "</title>\n<style>" + std::string(kStyle) + std::string(css) +
+      "</style>\n</head>\n<body>\n<main>\n<header>\n<h1>" + name + "</h1>\n";
+  if (!lead.empty()) {
+    head_ += "<p class=\"lead\">" + html_escape(lead) + "</p>\n";
+  }
+  head_ += "</header>\n";
+}
+
+void HtmlPage::add_section(std::string_view heading, std::string_view body) {
+  body_ += "<section>\n<h2>" + html_escape(heading) + "</h2>\n" +
+           std::string(body) + "</section>\n";
+}
+
+std::string HtmlPage::str() const {
+  return head_ + body_ + "</main>\n</body>\n</html>\n";
+}
+
+}  // namespace kith

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kith {
+
+/// Text made safe for HTML and SVG, in content and in quoted attributes.
+/// Bytes that are not UTF-8 and control characters other than tab and line
+/// ends become U+FFFD, so that the result is also legal XML.
+std::string html_escape(std::string_view text);
+
+/// Standard base64 (RFC 4648 section 4) with padding, without line breaks.
+std::string base64(std::span<const uint8_t> bytes);
+
+/// "data:<media_type>;base64,..."; media_type is e.g. "image/png".
+std::string data_uri(std::string_view media_type,
+                     std::span<const uint8_t> bytes);
+
+/// Fixed-point text that does not depend on the locale: "-1.50". A real minus
+/// sign is not used, so the result is also a valid SVG or CSS number. Values
+/// that are not finite give "nan", "inf" or "-inf".
+std::string format_fixed(double value, int decimals);
+
+/// Text of one table cell; escaped when written.
+struct HtmlCell {
+  std::string text;
+  std::string note;  ///< Small second line; none if empty.
+  bool code = false;
+};
+
+struct HtmlColumn {
+  std::string title;
+  bool number = false;  ///< Right-aligned, with digits of equal width.
+};
+
+/// The first cell of each row is its header. The head is left out when every
+/// column title is empty.
+struct HtmlTable {
+  std::vector<HtmlColumn> columns;
+  std::vector<std::vector<HtmlCell>> rows;
+};
+
+std::string html_table(const HtmlTable& table);
+
+/// Writes one self-contained page: inline style, light and dark, no scripts.
+/// A content security policy in the head keeps browsers from loading anything
+/// from elsewhere.
+class HtmlPage {
+ public:
+  /// `title` and `lead` (the sentence below the title) are plain text; `css`
+  /// is added to the page's own style.
+  HtmlPage(std::string_view title, std::string_view lead,
+           std::string_view css = {});
+
+  /// `heading` is plain text; `body` is HTML, its text already escaped.
+  void add_section(std::string_view heading, std::string_view body);
+
+  std::string str() const;
+
+ private:
+  std::string head_;
+  std::string body_;
+};
+
+}  // namespace kith
