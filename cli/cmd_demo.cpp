@@ -116,8 +116,10 @@ void add_demo(CLI::App& app) {
   command->add_option("--seed", flags->seed, "Of the training")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_option("--set", flags->overrides,
-                      "Overrides a key of the recipe, such as train.epochs=3");
+  command
+      ->add_option("--set", flags->overrides,
+                   "Overrides a key of the recipe, such as train.epochs=3")
+      ->allow_extra_args(false);
   command->add_flag("--json", flags->json,
                     "One JSON object on standard output");
   flags->device.add_to(*command);

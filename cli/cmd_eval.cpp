@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "cli/common.h"
+#include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/eval/embed.h"
 #include "kith/eval/eval_json.h"
@@ -87,7 +88,7 @@ void add_eval(CLI::App& app) {
   command
       ->add_option("--no-positive", flags->no_positive,
                    "Queries without positives: leave_out, or count as miss")
-      ->check(CLI::IsMember({"leave_out", "miss"}))
+      ->check(one_of({"leave_out", "miss"}))
       ->capture_default_str();
   command->add_flag("--json", flags->json,
                     "One JSON object on standard output");

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
+#include "cli/usage.h"
 #include "kith/data/augment.h"
 #include "kith/eval/metric.h"
 #include "kith/eval/protocol.h"
@@ -98,7 +99,7 @@ void add_list(CLI::App& app) {
   for (const auto& [name, lister] : listers()) kinds.push_back(name);
   command->add_option("kind", *kind, "One of: " + join(kinds))
       ->required()
-      ->check(CLI::IsMember(kinds));
+      ->check(one_of(kinds));
   command->add_flag("--json", *json, "One JSON object on standard output");
   command->callback([kind, json] {
     for (const auto& [name, lister] : listers()) {

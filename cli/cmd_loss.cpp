@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 
 #include "cli/common.h"
+#include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/tensor_io.h"
 #include "kith/losses/loss.h"
@@ -44,6 +45,21 @@ Tensor load_tuples(const std::string& path) {
   return tuples.to(at::kLong);
 }
 
+/// Embeddings and labels were checked as they were read, tuples are here.
+LossOutput compute(const Loss& loss, const LossInput& input,
+                   const LossFlags& flags) {
+  if (input.tuples.defined() && loss.tuple_widths().empty()) {
+    throw ConfigError("--tuples: " + flags.name +
+                      " uses the whole batch and takes no tuples");
+  }
+  try {
+    return compute_loss(loss, input);
+  } catch (const c10::ValueError& error) {
+    throw DataError((flags.tuples.empty() ? "" : flags.tuples + ": ") +
+                    error.what_without_backtrace());
+  }
+}
+
 void run_loss(const LossFlags& flags) {
   const c10::Device device = flags.device.apply();
   const std::unique_ptr<Loss> loss = make_loss(flags);
@@ -60,7 +76,7 @@ void run_loss(const LossFlags& flags) {
   if (!flags.tuples.empty()) {
     input.tuples = load_tuples(flags.tuples).to(device);
   }
-  const LossOutput output = compute_loss(*loss, input);
+  const LossOutput output = compute(*loss, input, flags);
   output.value.backward();
   const Tensor grad =
       raw.grad().defined() ? raw.grad() : torch::zeros_like(raw);
@@ -105,8 +121,10 @@ void add_loss(CLI::App& app) {
   command->add_option("--tuples", flags->tuples,
                       "Integer .npy [T, 2] pairs or [T, 3] triplets (anchor, "
                       "positive, negative); without it, all pairs");
-  command->add_option("--set", flags->overrides,
-                      "An option of the loss, such as t2=0.1 or k=[1,2]");
+  command
+      ->add_option("--set", flags->overrides,
+                   "An option of the loss, such as t2=0.1 or k=[1,2]")
+      ->allow_extra_args(false);
   command->add_option("--grad", flags->grad,
                       "Writes the gradient with respect to the embeddings as "
                       "given, .npy [M, D]");
@@ -114,12 +132,12 @@ void add_loss(CLI::App& app) {
       ->add_option("--normalize", flags->normalize,
                    "Embeddings are made unit vectors first; auto: where the "
                    "loss is defined on them")
-      ->check(CLI::IsMember({"auto", "true", "false"}))
+      ->check(one_of({"auto", "true", "false"}))
       ->capture_default_str();
   command
       ->add_option("--precision", flags->precision,
                    "Arithmetic; auto: the file's type")
-      ->check(CLI::IsMember({"auto", "float32", "float64"}))
+      ->check(one_of({"auto", "float32", "float64"}))
       ->capture_default_str();
   command->add_flag("--json", flags->json,
                     "One JSON object on standard output");

@@ -1,6 +1,7 @@
 #include <torch/torch.h>
 
 #include "cli/common.h"
+#include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/tensor_io.h"
 #include "kith/eval/eval_json.h"
@@ -77,7 +78,7 @@ void add_metrics(CLI::App& app) {
   command
       ->add_option("--no-positive", flags->no_positive,
                    "Queries without positives: leave_out, or count as miss")
-      ->check(CLI::IsMember({"leave_out", "miss"}))
+      ->check(one_of({"leave_out", "miss"}))
       ->capture_default_str();
   command->add_flag("--json", flags->json,
                     "One JSON object on standard output");

@@ -74,8 +74,10 @@ void add_train(CLI::App& app) {
   auto* command = app.add_subcommand("train", "Train a model");
   auto flags = std::make_shared<TrainFlags>();
   command->add_option("config", flags->config, "Configuration, a .yaml file");
-  command->add_option("--set", flags->overrides,
-                      "Overrides a key, such as loss.t2=0.02; may be repeated");
+  command
+      ->add_option("--set", flags->overrides,
+                   "Overrides a key, such as loss.t2=0.02; may be repeated")
+      ->allow_extra_args(false);
   command->add_option("--out", flags->out,
                       "The run's folder; default: runs/<configuration's name>");
   command->add_option("--seed", flags->seed, "Same as --set train.seed=N")

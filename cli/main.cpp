@@ -4,6 +4,7 @@
 
 #include "cli/build_info.h"
 #include "cli/common.h"
+#include "cli/usage.h"
 #include "kith/core/device.h"
 #include "kith/core/error.h"
 
@@ -29,7 +30,6 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", version_text,
                        "Versions of kith and what it was built with");
   app.require_subcommand(1);
-  app.failure_message(CLI::FailureMessage::simple);
   kith::install_log();
   kith::add_demo(app);
   kith::add_data(app);
@@ -43,7 +43,8 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    return fail(2, kith::usage_problem(app, error));
   } catch (const kith::ConfigError& error) {
     return fail(2, error.what());
   } catch (const c10::Error& error) {

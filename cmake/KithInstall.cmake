@@ -1,0 +1,25 @@
+# `cmake --install` and find_package(kith): targets kith::kith_base and
+# kith::kith.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(installed kith_base)
+if(KITH_WITH_TORCH)
+  list(APPEND installed kith kith_torch_api)
+endif()
+install(TARGETS ${installed} EXPORT kithTargets)
+install(DIRECTORY kith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.h")
+if(TARGET kith_program)
+  install(TARGETS kith_program)
+endif()
+install(EXPORT kithTargets NAMESPACE kith::
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kith)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/kithConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/kithConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kith)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/kithConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/kithConfig.cmake
+  ${PROJECT_BINARY_DIR}/kithConfigVersion.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kith)

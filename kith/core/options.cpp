@@ -314,7 +314,7 @@ void throw_unknown(const std::string& where, const std::string& what,
   const std::string near = nearest_name(last, known);
   throw ConfigError((where.empty() ? "" : where + ": ") + "unknown " + what +
                     " '" + word + "'" +
-                    (near.empty() ? "" : "; did you mean '" + near + "'?") +
+                    (near.empty() ? "." : "; did you mean '" + near + "'?") +
                     (known.empty() ? "" : " Known: " + join(known) + "."));
 }
 

@@ -82,8 +82,8 @@ Tensor load_embeddings(const std::string& path) {
   if (bad.size(0) > 0) {
     throw DataError(path + ": row " +
                     std::to_string(bad[0][0].item<int64_t>()) +
-                    " has a NaN or infinite value (" +
-                    std::to_string(bad.size(0)) + " such rows)");
+                    " has a NaN or infinite value; rows with one: " +
+                    std::to_string(bad.size(0)));
   }
   return tensor;
 }

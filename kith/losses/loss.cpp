@@ -17,13 +17,15 @@ void check_tuples(const Loss& loss, const LossInput& input) {
                     "tuples must be int64 [T, columns], got ", tuples.sizes());
   TORCH_CHECK_VALUE(
       std::count(widths.begin(), widths.end(), tuples.size(1)) > 0,
-      "tuples must have ", widths, " columns, got ", tuples.size(1));
+      "tuples must have ", c10::Join(" or ", widths), " columns, got ",
+      tuples.size(1));
   if (tuples.numel() == 0) return;
   const int64_t lowest = tuples.min().item<int64_t>();
   const int64_t highest = tuples.max().item<int64_t>();
   TORCH_CHECK_VALUE(lowest >= 0 && highest < input.embeddings.size(0),
-                    "tuples name positions ", lowest, " to ", highest,
-                    " of a batch of ", input.embeddings.size(0));
+                    "tuples hold positions ", lowest, " to ", highest,
+                    ", but a batch of ", input.embeddings.size(0), " has 0 to ",
+                    input.embeddings.size(0) - 1);
 }
 
 }  // namespace

@@ -26,7 +26,9 @@ const std::vector<std::string> kSections = {
 ConfigNode section_or_empty(const ConfigNode& user, const char* name) {
   const ConfigNode* node = user.find(name);
   if (node == nullptr || node->kind == ConfigNode::Kind::kNull) {
-    return ConfigNode::map();
+    ConfigNode empty = ConfigNode::map();
+    empty.where = node == nullptr ? user.where : node->where;
+    return empty;
   }
   return *node;
 }

@@ -151,7 +151,7 @@ TEST(ResumedRun, WithMetricsThatAreNotDefined) {
 TEST(ResumedRun, RefusesAChangedConfigurationAndNamesTheKey) {
   const MemorySet data = make_pictures();
   const TempDir folder;
-  run_interrupted(tiny_config({}), data, folder, 7);
+  ASSERT_TRUE(run_interrupted(tiny_config({}), data, folder, 9));
   const std::vector<std::pair<std::string, std::string>> changes = {
       {"loss.t2=0.02", "'loss.t2'"},
       {"train.epochs=4", "'train.epochs'"},
@@ -169,7 +169,7 @@ TEST(ResumedRun, RefusesAChangedConfigurationAndNamesTheKey) {
 TEST(ResumedRun, MayChangeHowTheWorkIsDone) {
   const MemorySet data = make_pictures();
   const TempDir folder;
-  run_interrupted(tiny_config({}), data, folder, 12);
+  ASSERT_TRUE(run_interrupted(tiny_config({}), data, folder, 12));
   const RunConfig other =
       tiny_config({"train.workers=1", "train.prefetch=0",
                    "train.checkpoint_steps=1", "log.every=2"});

@@ -127,7 +127,7 @@ TEST_F(TrainerTest, TrainsOnMinedTuples) {
 
 TEST_F(TrainerTest, StopsAtNanAndSaysWhere) {
   const RunConfig config =
-      tiny_config({"optimizer.lr=1e38", "schedule={name: constant}"});
+      tiny_config({"optimizer.lr=1e36", "schedule={name: constant}"});
   expect_error<RunError>([&] { train(config); }, "step 2", "NaN or infinity",
                          "bad_batch.txt");
   std::istringstream lines(text("bad_batch.txt"));
@@ -150,14 +150,14 @@ TEST_F(TrainerTest, RefusesWhatCannotBeTrained) {
   expect_error<DataError>([&] { refused(tiny_config(), test_only); },
                           "train split has no images");
   const MemorySet train_only(paired_items(32, Split::kTrain));
-  expect_error<DataError>(
-      [&] {
-        refused(tiny_config({"sampler={batch: 16, per_class: 2}"}), train_only);
-      },
-      "test split", "no queries");
+  const std::string pairs = "sampler={batch: 16, per_class: 2}";
+  expect_error<DataError>([&] { refused(tiny_config({pairs}), train_only); },
+                          "test split", "no queries");
   expect_error<ConfigError>(
-      [&] { refused(tiny_config({"miner={name: random}"}), train_only); },
-      "miner");
+      [&] {
+        refused(tiny_config({pairs, "miner={name: random}"}), train_only);
+      },
+      "whole batch", "'miner'");
 }
 
 }  // namespace

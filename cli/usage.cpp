@@ -1,0 +1,81 @@
+#include "cli/usage.h"
+
+#include "kith/core/options.h"
+
+namespace kith {
+namespace {
+
+std::string did_you_mean(const std::string& word,
+                         const std::vector<std::string>& known) {
+  const std::string near = nearest_name(word, known);
+  return near.empty() ? "" : "; did you mean '" + near + "'?";
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub :
+       command.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(sub->get_name());
+  }
+  return names;
+}
+
+/// An argument that nothing takes. Options first: the words behind an unknown
+/// one are left over because of it.
+std::string unknown_argument(const CLI::App& command,
+                             const std::vector<std::string>& left_over) {
+  for (const std::string& word : left_over) {
+    if (!word.starts_with('-')) continue;
+    const std::string name = word.substr(0, word.find('='));
+    return "unknown option '" + name + "'" +
+           did_you_mean(name, option_names(command));
+  }
+  const std::string& word = left_over.front();
+  const std::vector<std::string> commands = command_names(command);
+  if (commands.empty()) return "unexpected argument '" + word + "'";
+  return "unknown command '" + word + "'" + did_you_mean(word, commands);
+}
+
+}  // namespace
+
+std::string usage_problem(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* command = &app;
+  std::string name = "kith";
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    name += " " + command->get_name();
+  }
+  const std::vector<std::string> left_over = command->remaining();
+  std::string problem = error.what();
+  if (!left_over.empty()) {
+    problem = unknown_argument(*command, left_over);
+  } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
+             !command_names(*command).empty()) {
+    problem = "a command is missing: " + join(command_names(*command));
+  }
+  return problem + " (see: " + name + " --help)";
+}
+
+CLI::Validator one_of(const std::vector<std::string>& allowed) {
+  return CLI::Validator(
+      [allowed](std::string& word) -> std::string {
+        for (const std::string& known : allowed) {
+          if (word == known) return "";
+        }
+        return "must be one of " + join(allowed) + ", got '" + word + "'" +
+               did_you_mean(word, allowed);
+      },
+      "{" + join(allowed, ",") + "}");
+}
+
+}  // namespace kith

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace kith {
+
+/// What is wrong with the command line, in one line: a misspelt command or
+/// option with the nearest name, else what the parser found. Ends with the
+/// help that answers it.
+std::string usage_problem(const CLI::App& app, const CLI::ParseError& error);
+
+/// Refuses words that are not among `allowed`, with the nearest one.
+CLI::Validator one_of(const std::vector<std::string>& allowed);
+
+}  // namespace kith

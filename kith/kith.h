@@ -1,0 +1,25 @@
+#pragma once
+
+// All of kith, in the order in which data walks through it.
+
+// clang-format off
+#include "kith/core/config.h"           // YAML with lines, overrides
+#include "kith/core/device.h"           // CPU threads, GPUs
+#include "kith/core/log.h"              // where messages go
+#include "kith/core/progress.h"         // where progress goes
+#include "kith/core/tensor_io.h"        // .npy files as tensors
+#include "kith/data/data_set.h"         // image lists and pictures
+#include "kith/samplers/sampler.h"      // which images make a batch
+#include "kith/data/augment.h"          // random changes of training images
+#include "kith/data/loader.h"           // decoding ahead
+#include "kith/models/embedding_net.h"  // backbone and head
+#include "kith/ops/pairwise.h"          // distances and similarities
+#include "kith/miners/miner.h"          // which tuples a loss sees
+#include "kith/losses/loss.h"           // objectives
+#include "kith/train/checkpoint.h"      // safe, resumable
+#include "kith/train/trainer.h"         // the loop
+#include "kith/index/flat.h"            // exact search
+#include "kith/eval/embed.h"            // images to embeddings
+#include "kith/eval/evaluate.h"         // embeddings to metrics
+#include "kith/report/page.h"           // what a person looks at
+// clang-format on

@@ -1,0 +1,92 @@
+// `kith list`, and the help and errors of the program as a whole.
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_program.h"
+
+namespace kith {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+TEST(ListCommand, ListsEveryKind) {
+  for (const std::string kind :
+       {"losses", "miners", "samplers", "backbones", "datasets",
+        "augmentations", "optimizers", "schedules", "metrics", "protocols"}) {
+    SCOPED_TRACE(kind);
+    const Json json = Json::parse(expect_success({"list", kind, "--json"}).out);
+    ASSERT_EQ(json.size(), 1u);
+    ASSERT_FALSE(json.at(kind).empty());
+    for (const Json& part : json.at(kind)) {
+      EXPECT_NE(part.at("name"), "");
+      EXPECT_NE(part.at("summary"), "");
+      for (const Json& option : part.at("options")) {
+        EXPECT_NE(option.at("help"), "") << option;
+        EXPECT_NE(option.at("type"), "") << option;
+        EXPECT_TRUE(option.contains("default")) << option;
+      }
+    }
+  }
+}
+
+TEST(ListCommand, ShowsOptionsAndDefaults) {
+  const std::string text = expect_success({"list", "losses"}).out;
+  EXPECT_THAT(text, HasSubstr("recall_at_k: "));
+  EXPECT_THAT(text, HasSubstr("t2 = 0.01"));
+  EXPECT_THAT(text, HasSubstr("contrastive: "));
+  EXPECT_THAT(text, HasSubstr("neg_margin = 1"));
+}
+
+TEST(ListCommand, RefusesAnUnknownKind) {
+  expect_failure(2, {"list", "loses"},
+                 {"'loses'", "did you mean 'losses'?", "samplers"});
+}
+
+TEST(Program, HelpsWithEveryCommand) {
+  const std::vector<std::string> commands = {
+      "demo", "data", "train", "eval", "embed", "metrics", "loss", "list"};
+  const std::string all = expect_success({"--help"}).out;
+  for (const std::string& command : commands) {
+    EXPECT_THAT(all, HasSubstr("  " + command + " "));
+    const ProgramResult help = expect_success({command, "--help"});
+    EXPECT_THAT(help.out, HasSubstr("Usage: "));
+    EXPECT_EQ(help.err, "");
+  }
+  EXPECT_THAT(expect_success({"data", "make", "glyphs", "--help"}).out,
+              HasSubstr("--out"));
+}
+
+TEST(Program, TellsItsVersions) {
+  const std::string text = expect_success({"--version"}).out;
+  EXPECT_THAT(text, HasSubstr("kith "));
+  EXPECT_THAT(text, HasSubstr("LibTorch "));
+  EXPECT_THAT(text, HasSubstr("Google Benchmark: "));
+  EXPECT_THAT(text, HasSubstr("faiss: "));
+}
+
+TEST(Program, RefusesWhatIsNoCommand) {
+  expect_failure(2, {}, {"command", "train", "kith --help"});
+  expect_failure(2, {"trian"},
+                 {"unknown command 'trian'", "did you mean 'train'?"});
+  expect_failure(2, {"--verison"},
+                 {"unknown option '--verison'", "did you mean '--version'?"});
+  expect_failure(2, {"data", "chek", "folder"},
+                 {"'chek'", "did you mean 'check'?", "kith data --help"});
+  expect_failure(2, {"loss"}, {"name", "kith loss --help"});
+  expect_failure(2, {"list", "losses", "--device", "tpu"},
+                 {"unknown option '--device'"});
+}
+
+TEST(Program, RefusesADeviceThatIsNotThere) {
+  expect_failure(2, {"eval", "run", "--device", "gpu"}, {"'gpu'", "cuda"});
+  expect_failure(2, {"eval", "run", "--device", "cuda:77"}, {"cuda:77"});
+}
+
+}  // namespace
+}  // namespace kith
