@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
+#include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/data/check.h"
 #include "kith/data/write_set.h"
@@ -118,15 +119,15 @@ void add_make(CLI::App& data) {
   glyphs
       ->add_option("--classes", flags->classes,
                    "Characters; the first half is the training split")
-      ->check(CLI::Range(2, 1'000'000))
+      ->check(integer(2, 1'000'000))
       ->capture_default_str();
   glyphs
       ->add_option("--per-class", flags->per_class,
                    "Drawings of each character")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(integer(1, 1'000'000))
       ->capture_default_str();
   glyphs->add_option("--seed", flags->seed, "Other seeds, other characters")
-      ->check(CLI::NonNegativeNumber)
+      ->check(integer(0))
       ->capture_default_str();
   glyphs->add_flag("--json", flags->json, "One JSON object on standard output");
   glyphs->callback([flags] { run_make(*flags); });
@@ -148,7 +149,7 @@ void add_data(CLI::App& app) {
   check
       ->add_option("--threads", flags->threads,
                    "Threads that decode; 0: one a core")
-      ->check(CLI::Range(0, 1024))
+      ->check(integer(0, 1024))
       ->capture_default_str();
   check->add_flag("--json", flags->json, "One JSON object on standard output");
   check->callback([flags] { run_check(*flags); });

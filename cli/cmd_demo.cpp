@@ -5,6 +5,7 @@
 #include "cli/build_info.h"
 #include "cli/common.h"
 #include "cli/demo_page.h"
+#include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/log.h"
@@ -114,7 +115,7 @@ void add_demo(CLI::App& app) {
   command->add_option("--out", flags->out, "The folder for everything")
       ->capture_default_str();
   command->add_option("--seed", flags->seed, "Of the training")
-      ->check(CLI::NonNegativeNumber)
+      ->check(integer(0))
       ->capture_default_str();
   command
       ->add_option("--set", flags->overrides,

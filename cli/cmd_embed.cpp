@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
+#include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/log.h"
@@ -86,7 +87,7 @@ void add_embed(CLI::App& app) {
                       "The images' paths, one a line, in the order of the "
                       "rows");
   command->add_option("--batch", flags->batch, "Images at a time")
-      ->check(CLI::PositiveNumber)
+      ->check(integer(1))
       ->capture_default_str();
   command->add_flag("--json", flags->json,
                     "One JSON object on standard output");

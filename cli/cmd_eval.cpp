@@ -81,8 +81,8 @@ void add_eval(CLI::App& app) {
                       "the run's own data");
   command->add_option("--protocol", flags->protocol,
                       "See: kith list protocols; default: the run's");
-  command->add_option("--split", flags->split,
-                      "train, validation or test; default: the run's");
+  command->add_option("--split", flags->split, "Default: the run's")
+      ->check(one_of({"train", "validation", "test"}));
   command->add_option("--metrics", flags->metrics,
                       "Names with commas; default: the run's");
   command

@@ -97,7 +97,7 @@ void add_list(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
   std::vector<std::string> kinds;
   for (const auto& [name, lister] : listers()) kinds.push_back(name);
-  command->add_option("kind", *kind, "One of: " + join(kinds))
+  command->add_option("kind", *kind, "What to list")
       ->required()
       ->check(one_of(kinds));
   command->add_flag("--json", *json, "One JSON object on standard output");

@@ -45,13 +45,10 @@ Tensor load_tuples(const std::string& path) {
   return tuples.to(at::kLong);
 }
 
-/// Embeddings and labels were checked as they were read, tuples are here.
+/// Embeddings and labels were checked as they were read: what is refused here
+/// are the tuples.
 LossOutput compute(const Loss& loss, const LossInput& input,
                    const LossFlags& flags) {
-  if (input.tuples.defined() && loss.tuple_widths().empty()) {
-    throw ConfigError("--tuples: " + flags.name +
-                      " uses the whole batch and takes no tuples");
-  }
   try {
     return compute_loss(loss, input);
   } catch (const c10::ValueError& error) {
@@ -63,6 +60,10 @@ LossOutput compute(const Loss& loss, const LossInput& input,
 void run_loss(const LossFlags& flags) {
   const c10::Device device = flags.device.apply();
   const std::unique_ptr<Loss> loss = make_loss(flags);
+  if (!flags.tuples.empty() && loss->tuple_widths().empty()) {
+    throw ConfigError("--tuples: " + flags.name +
+                      " uses the whole batch and takes no tuples");
+  }
   Tensor raw = load_embeddings(flags.embeddings);
   const Tensor labels = load_labels(flags.labels, raw.size(0));
   if (flags.precision != "auto") {

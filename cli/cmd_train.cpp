@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "cli/common.h"
+#include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/eval/eval_json.h"
@@ -81,7 +82,7 @@ void add_train(CLI::App& app) {
   command->add_option("--out", flags->out,
                       "The run's folder; default: runs/<configuration's name>");
   command->add_option("--seed", flags->seed, "Same as --set train.seed=N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(integer(0));
   command->add_flag("--resume", flags->resume,
                     "Continue the run in --out to the same numbers");
   command->add_flag("--print-config", flags->print_config,

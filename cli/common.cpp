@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "cli/usage.h"
 #include "kith/core/device.h"
 #include "kith/core/error.h"
 #include "kith/core/log.h"
@@ -18,7 +19,7 @@ void DeviceFlags::add_to(CLI::App& command) {
       .add_option("--threads", threads,
                   "Threads on the CPU; 0: one a core. Results are the same to "
                   "the bit only with the same number")
-      ->check(CLI::Range(0, 1024))
+      ->check(integer(0, 1024))
       ->capture_default_str();
 }
 

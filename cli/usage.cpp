@@ -1,5 +1,7 @@
 #include "cli/usage.h"
 
+#include <charconv>
+
 #include "kith/core/options.h"
 
 namespace kith {
@@ -62,6 +64,8 @@ std::string usage_problem(const CLI::App& app, const CLI::ParseError& error) {
   } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
              !command_names(*command).empty()) {
     problem = "a command is missing: " + join(command_names(*command));
+  } else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    problem = problem.substr(0, problem.find(':')) + ": a value is missing";
   }
   return problem + " (see: " + name + " --help)";
 }
@@ -76,6 +80,24 @@ CLI::Validator one_of(const std::vector<std::string>& allowed) {
                did_you_mean(word, allowed);
       },
       "{" + join(allowed, ",") + "}");
+}
+
+CLI::Validator integer(int64_t lo, int64_t hi) {
+  const bool open = hi == std::numeric_limits<int64_t>::max();
+  const std::string allowed =
+      open ? "at least " + std::to_string(lo)
+           : "from " + std::to_string(lo) + " to " + std::to_string(hi);
+  return CLI::Validator(
+      [=](std::string& word) -> std::string {
+        int64_t value = 0;
+        const char* end = word.data() + word.size();
+        const auto [stop, error] = std::from_chars(word.data(), end, value);
+        const bool good =
+            error == std::errc() && stop == end && value >= lo && value <= hi;
+        return good ? ""
+                    : "must be an integer, " + allowed + ", got '" + word + "'";
+      },
+      "");
 }
 
 }  // namespace kith

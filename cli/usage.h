@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -14,5 +16,9 @@ std::string usage_problem(const CLI::App& app, const CLI::ParseError& error);
 
 /// Refuses words that are not among `allowed`, with the nearest one.
 CLI::Validator one_of(const std::vector<std::string>& allowed);
+
+/// Refuses what is not an integer from `lo` to `hi`.
+CLI::Validator integer(int64_t lo,
+                       int64_t hi = std::numeric_limits<int64_t>::max());
 
 }  // namespace kith

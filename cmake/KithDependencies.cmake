@@ -11,7 +11,7 @@ if(NOT TARGET yaml-cpp::yaml-cpp) # before 0.8 the target has no namespace
 endif()
 
 if(KITH_WITH_TORCH)
-  find_package(Torch REQUIRED)
+  find_package(Torch REQUIRED GLOBAL)
   # One target for either LibTorch. Its headers are full of warnings: SYSTEM.
   add_library(kith_torch_api INTERFACE)
   target_link_libraries(kith_torch_api INTERFACE ${TORCH_LIBRARIES})

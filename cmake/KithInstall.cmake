@@ -1,6 +1,5 @@
 # `cmake --install` and find_package(kith): targets kith::kith_base and
 # kith::kith.
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(installed kith_base)
@@ -8,6 +7,14 @@ if(KITH_WITH_TORCH)
   list(APPEND installed kith kith_torch_api)
 endif()
 install(TARGETS ${installed} EXPORT kithTargets)
+# The libraries lie beside each other; LibTorch where it was found.
+foreach(target kith_base kith kith_program)
+  if(TARGET ${target})
+    set_target_properties(${target} PROPERTIES
+      INSTALL_RPATH "$ORIGIN;$ORIGIN/../${CMAKE_INSTALL_LIBDIR}"
+      INSTALL_RPATH_USE_LINK_PATH ON)
+  endif()
+endforeach()
 install(DIRECTORY kith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
 if(TARGET kith_program)

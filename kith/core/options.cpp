@@ -305,17 +305,22 @@ std::string join(const std::vector<std::string>& words,
   return text;
 }
 
-void throw_unknown(const std::string& where, const std::string& what,
-                   const std::string& word,
-                   const std::vector<std::string>& known) {
+std::string unknown_message(const std::string& where, const std::string& what,
+                            const std::string& word,
+                            const std::vector<std::string>& known) {
   const size_t dot = word.rfind('.');
   const std::string last =
       dot == std::string::npos ? word : word.substr(dot + 1);
   const std::string near = nearest_name(last, known);
-  throw ConfigError((where.empty() ? "" : where + ": ") + "unknown " + what +
-                    " '" + word + "'" +
-                    (near.empty() ? "." : "; did you mean '" + near + "'?") +
-                    (known.empty() ? "" : " Known: " + join(known) + "."));
+  return (where.empty() ? "" : where + ": ") + "unknown " + what + " '" + word +
+         "'" + (near.empty() ? "." : "; did you mean '" + near + "'?") +
+         (known.empty() ? "" : " Known: " + join(known) + ".");
+}
+
+void throw_unknown(const std::string& where, const std::string& what,
+                   const std::string& word,
+                   const std::vector<std::string>& known) {
+  throw ConfigError(unknown_message(where, what, word, known));
 }
 
 }  // namespace kith

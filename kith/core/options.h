@@ -110,8 +110,13 @@ std::string nearest_name(const std::string& word,
 std::string join(const std::vector<std::string>& words,
                  const std::string& separator = ", ");
 
-/// The error for a name that is not known: says what it names, the nearest
-/// name and all the names there are.
+/// What to say of a name that is not known: what it names, the nearest name
+/// and all the names there are.
+std::string unknown_message(const std::string& where, const std::string& what,
+                            const std::string& word,
+                            const std::vector<std::string>& known);
+
+/// Throws it as ConfigError.
 [[noreturn]] void throw_unknown(const std::string& where,
                                 const std::string& what,
                                 const std::string& word,

@@ -24,7 +24,8 @@ Split parse_split(const std::string& text, const std::string& where) {
   if (text == "train") return Split::kTrain;
   if (text == "test") return Split::kTest;
   if (text == "validation" || text == "val") return Split::kValidation;
-  throw_unknown(where, "split", text, {"train", "test", "validation"});
+  throw DataError(
+      unknown_message(where, "split", text, {"train", "test", "validation"}));
 }
 
 std::vector<int64_t> ImageList::of_split(Split split) const {

@@ -11,7 +11,7 @@ enum class Split { kTrain, kTest, kValidation };
 
 const char* split_name(Split split);
 
-/// "train", "test", "validation" or "val"; anything else throws ConfigError
+/// "train", "test", "validation" or "val"; anything else throws DataError
 /// that starts with `where`.
 Split parse_split(const std::string& text, const std::string& where);
 

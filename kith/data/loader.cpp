@@ -36,19 +36,17 @@ class Loader::State {
       : batches_(std::move(batches)),
         load_(std::move(load)),
         window_(std::max<int64_t>(options.prefetch, 0) + 1) {
-    for (int64_t i = 0; i < std::max<int64_t>(options.threads, 1); ++i) {
-      workers_.emplace_back([this] { work(); });
+    try {
+      for (int64_t i = 0; i < std::max<int64_t>(options.threads, 1); ++i) {
+        workers_.emplace_back([this] { work(); });
+      }
+    } catch (...) {  // no more threads: the destructor will not run
+      join();
+      throw;
     }
   }
 
-  ~State() {
-    {
-      const std::lock_guard lock(mutex_);
-      stop_ = true;
-    }
-    work_available_.notify_all();
-    for (std::thread& worker : workers_) worker.join();
-  }
+  ~State() { join(); }
 
   int64_t remaining() const {
     return static_cast<int64_t>(batches_.size()) - taken_;
@@ -76,6 +74,15 @@ class Loader::State {
     int64_t position;
     int64_t index;
   };
+
+  void join() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    work_available_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+  }
 
   void work() {
     std::unique_lock lock(mutex_);
@@ -144,7 +151,11 @@ class Loader::State {
       batch.height = image.height;
       batch.width = image.width;
       batch.channels = image.channels;
-      batch.pixels.resize(image.pixels.size() * batch.indices.size());
+      try {
+        batch.pixels.resize(image.pixels.size() * batch.indices.size());
+      } catch (const std::bad_alloc&) {
+        return std::current_exception();
+      }
     }
     if (batch.height != image.height || batch.width != image.width ||
         batch.channels != image.channels) {

@@ -4,7 +4,6 @@
 
 #include <torch/torch.h>
 
-#include "kith/core/error.h"
 #include "kith/ops/pairwise.h"
 
 namespace kith {
@@ -55,13 +54,7 @@ EmbeddedSplit embed_split(EmbeddingNet& net, const DataSet& data, Split split,
                           const Protocol& protocol, const EmbedOptions& options,
                           Progress& progress) {
   EmbeddedSplit result;
-  result.sets = protocol.sets(data.list(), split);
-  if (result.sets.queries.empty() || result.sets.gallery.empty()) {
-    throw DataError(
-        std::string("the ") + split_name(split) + " split has " +
-        (result.sets.queries.empty() ? "no queries" : "an empty gallery") +
-        "; it cannot be evaluated");
-  }
+  result.sets = query_sets(protocol, data.list(), split);
   std::vector<int64_t>& all = result.rows_of;
   std::set_union(result.sets.queries.begin(), result.sets.queries.end(),
                  result.sets.gallery.begin(), result.sets.gallery.end(),

@@ -23,6 +23,10 @@ class Protocol {
   virtual QuerySets sets(const ImageList& list, Split split) const = 0;
 };
 
+/// The sets of a split. Throws DataError if one is empty.
+QuerySets query_sets(const Protocol& protocol, const ImageList& list,
+                     Split split);
+
 using ProtocolRegistry = Registry<Protocol>;
 ProtocolRegistry& protocol_registry();
 

@@ -57,9 +57,12 @@ class Best {
 };
 
 /// Rows of a block of similarities, in parallel, into the bests of the rows.
+/// The product is in double and rounded here: in float32 a matrix product gives
+/// equal vectors slightly different similarities, depending on where in the
+/// block they stand, and a tie would not be one.
 void offer_block(const Tensor& block, int64_t first_column,
                  const int64_t* exclude, std::vector<Best>& bests) {
-  const float* data = block.data_ptr<float>();
+  const double* data = block.data_ptr<double>();
   const int64_t columns = block.size(1);
   at::parallel_for(0, block.size(0), 1, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
@@ -67,7 +70,8 @@ void offer_block(const Tensor& block, int64_t first_column,
       const int64_t skip = exclude == nullptr ? -1 : exclude[row];
       for (int64_t j = 0; j < columns; ++j) {
         if (first_column + j == skip) continue;
-        best.offer(data[row * columns + j], first_column + j);
+        best.offer(static_cast<float>(data[row * columns + j]),
+                   first_column + j);
       }
     }
   });
@@ -103,18 +107,20 @@ Neighbours exact_search(const Tensor& queries, const Tensor& gallery,
   Neighbours found{torch::full({queries.size(0), k}, -1, torch::kLong),
                    torch::full({queries.size(0), k}, kNothing, torch::kFloat)};
   // Up to 1024 rows: enough for the matrix product to run at full speed.
-  const int64_t cells = std::max<int64_t>(options.memory_mb, 1) * (1 << 20) / 4;
+  const int64_t cells = std::max<int64_t>(options.memory_mb, 1) * (1 << 20) / 8;
   const int64_t rows = std::clamp<int64_t>(cells / 4096, 1, 1024);
   const int64_t columns = std::max<int64_t>(cells / rows, 1);
   for (int64_t q = 0; q < queries.size(0); q += rows) {
     const Tensor part =
-        queries.narrow(0, q, std::min(rows, queries.size(0) - q));
+        queries.narrow(0, q, std::min(rows, queries.size(0) - q))
+            .to(torch::kDouble);
     std::vector<Best> bests(static_cast<size_t>(part.size(0)), Best(k));
     const int64_t* skip =
         exclude.defined() ? exclude.data_ptr<int64_t>() + q : nullptr;
     for (int64_t g = 0; g < gallery.size(0); g += columns) {
       const Tensor block =
-          gallery.narrow(0, g, std::min(columns, gallery.size(0) - g));
+          gallery.narrow(0, g, std::min(columns, gallery.size(0) - g))
+              .to(torch::kDouble);
       offer_block(torch::mm(part, block.t()).cpu().contiguous(), g, skip,
                   bests);
     }

@@ -23,6 +23,9 @@ struct ClassBalancedOptions {
   }
 };
 
+/// A warning names so many classes, and counts all.
+constexpr size_t kClassesNamed = 10;
+
 /// Deals classes to batches so that every group is used exactly once and no
 /// class comes twice in a batch. Needs sum(groups) == batches * n and no class
 /// with more than `batches` groups. A class with as many groups as batches are
@@ -172,7 +175,12 @@ class ClassBalancedSampler final : public Sampler {
                         " images; use a smaller value or more images a class");
     }
     if (!small.empty()) {
-      log_warning(std::to_string(small.size()) +
+      const size_t count = small.size();
+      if (count > kClassesNamed) {
+        small.resize(kClassesNamed);
+        small.push_back("...");
+      }
+      log_warning(std::to_string(count) +
                   " classes have fewer than sampler.per_class = " +
                   std::to_string(per_class_) +
                   " images and are left out: " + join(small));

@@ -9,8 +9,10 @@ namespace kith {
 void AdamOptions::describe(OptionSet& set) {
   set.add("lr", lr, "Learning rate.").range(0);
   set.add("weight_decay", weight_decay, "Weight decay.").range(0);
-  set.add("beta1", beta1, "Decay of the mean of the gradient.").range(0, 1);
-  set.add("beta2", beta2, "Decay of the mean of its square.").range(0, 1);
+  set.add("beta1", beta1, "Decay of the mean of the gradient.")
+      .range(0, 0.999999);
+  set.add("beta2", beta2, "Decay of the mean of its square.")
+      .range(0, 0.999999);
   set.add("eps", eps, "Added to the root of the square.").positive();
 }
 

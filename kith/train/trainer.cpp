@@ -97,7 +97,12 @@ Trainer::Trainer(const RunConfig& config, const DataSet& data,
       state_(std::make_unique<State>()) {
   const auto seed = static_cast<uint64_t>(config.train.seed);
   const std::vector<int64_t> train = data.list().of_split(Split::kTrain);
-  if (train.empty()) throw DataError("the train split has no images");
+  if (train.empty()) {
+    const ConfigNode* path = config.section("data").find("path");
+    throw DataError(
+        "the train split has no images" +
+        (path == nullptr ? "" : " (data.path: " + path->scalar + ")"));
+  }
   sampler_ = sampler_registry().make(
       config.section("sampler"), "sampler",
       SamplerInput{train, data.list().labels(train), seed});
@@ -119,6 +124,11 @@ Trainer::Trainer(const RunConfig& config, const DataSet& data,
   optimizer_ = optimizer_registry().make(config.section("optimizer"),
                                          "optimizer", parameters);
   schedule_ = schedule_registry().make(config.section("schedule"), "schedule");
+  protocol_ = protocol_registry()
+                  .at(config.eval.protocol, "eval.protocol")
+                  .make(ConfigNode::map(), "protocol");
+  // Now, not after the first epochs.
+  query_sets(*protocol_, data.list(), eval_split(config.eval, data.list()));
 }
 
 Trainer::~Trainer() = default;
@@ -293,16 +303,12 @@ void Trainer::check_finite(const Batch& batch, const Tensor& embeddings,
 }
 
 EvalResult Trainer::evaluate_now() {
-  const std::unique_ptr<Protocol> protocol =
-      protocol_registry()
-          .at(config_.eval.protocol, "eval.protocol")
-          .make(ConfigNode::map(), "protocol");
   const EmbedOptions options{
       config_.eval.batch,
       {worker_count(config_.train.workers), config_.train.prefetch}};
   const EmbeddedSplit split =
       embed_split(*net_, data_, eval_split(config_.eval, data_.list()),
-                  *protocol, options, progress_);
+                  *protocol_, options, progress_);
   return evaluate(split.scored, parse_metrics(config_.eval.metrics));
 }
 

@@ -74,6 +74,7 @@ class Trainer {
   std::unique_ptr<Miner> miner_;  ///< Null: the loss uses the whole batch.
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Schedule> schedule_;
+  std::unique_ptr<Protocol> protocol_;
   std::unique_ptr<State> state_;
 };
 

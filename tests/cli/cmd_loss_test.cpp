@@ -1,7 +1,6 @@
 // `kith loss`: the published values through the program, and what it says to
 // wrong input.
 
-#include <cmath>
 #include <limits>
 #include <map>
 #include <string>

@@ -117,8 +117,8 @@ TEST_F(CsvSet, RefusesOtherFaultsOfTheList) {
   expect_refused<DataError>("path,split\na.png,train\n", "list.csv", "label");
   expect_refused<DataError>("label,split\n1,train\n", "list.csv", "path");
   expect_refused<DataError>("path,label\na.png,1\n", "list.csv", "split");
-  expect_refused<ConfigError>("path,label,split\na.png,1,tets\n", at_line(2),
-                              "unknown split 'tets'", "'test'");
+  expect_refused<DataError>("path,label,split\na.png,1,tets\n", at_line(2),
+                            "unknown split 'tets'", "'test'");
   expect_refused<DataError>("path,label,split\n,1,test\n", at_line(2),
                             "empty path");
   expect_refused<DataError>("path,label,split\n", "list.csv", "no images");

@@ -108,8 +108,8 @@ TEST_F(FolderSet, GivesAClassInTwoSplitsOneNumber) {
 TEST_F(FolderSet, RefusesAFolderBesideTheSplits) {
   add("train/a/1.png");
   add("trian/b/1.png");
-  expect_error<ConfigError>([&] { open(); }, dir_.file("trian"),
-                            "unknown split 'trian'", "'train'");
+  expect_error<DataError>([&] { open(); }, dir_.file("trian"),
+                          "unknown split 'trian'", "'train'");
 }
 
 TEST_F(FolderSet, SkipsHiddenAndWarnsOfOtherFiles) {

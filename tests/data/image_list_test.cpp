@@ -40,11 +40,11 @@ TEST(ParseSplit, KnowsTheNames) {
 }
 
 TEST(ParseSplit, NamesTheNearest) {
-  expect_error<ConfigError>([] { parse_split("trian", "list.csv:7"); },
-                            "list.csv:7: unknown split 'trian'",
-                            "did you mean 'train'?", "test, validation");
-  expect_error<ConfigError>([] { parse_split("", "here"); }, "here: ");
-  expect_error<ConfigError>([] { parse_split("Test", ""); }, "'test'");
+  expect_error<DataError>([] { parse_split("trian", "list.csv:7"); },
+                          "list.csv:7: unknown split 'trian'",
+                          "did you mean 'train'?", "test, validation");
+  expect_error<DataError>([] { parse_split("", "here"); }, "here: ");
+  expect_error<DataError>([] { parse_split("Test", ""); }, "'test'");
 }
 
 TEST(ImageList, GivesTheImagesOfASplit) {

@@ -86,6 +86,26 @@ TEST(ExactSearch, SelfIsExcludedByIndexNotByValue) {
             (Rows{{2, 3, 1}, {0, 2, 3}, {0, 3, 1}, {0, 2, 1}}));
 }
 
+// A float32 matrix product gives copies of a vector similarities that differ in
+// the last digit, depending on their place and on the number of queries.
+TEST(ExactSearch, CopiesOfAnItemAreTiesWhereverTheyStand) {
+  for (int64_t d : {16, 64, 128, 129, 512}) {
+    for (int64_t n : {7, 50, 1001}) {
+      const Tensor gallery =
+          random_normal({1, d}, 1, at::kFloat).repeat({n, 1});
+      const Tensor queries = random_normal({130, d}, 2, at::kFloat);
+      for (int64_t q : {1, 3, 130}) {
+        const Neighbours found =
+            exact_search(queries.narrow(0, 0, q), gallery, {}, {n});
+        EXPECT_TRUE((found.indices == torch::arange(n, torch::kLong))
+                        .all()
+                        .item<bool>())
+            << d << " " << n << " " << q;
+      }
+    }
+  }
+}
+
 TEST(ExactSearch, ExclusionIsPerQueryAndOptional) {
   const Tensor x = random_integers({60, 3}, 2, 5);
   Tensor exclude = torch::arange(60, torch::kLong);
@@ -110,7 +130,7 @@ TEST(ExactSearch, KIsCutToTheGallery) {
             reference(x, x, torch::arange(5, torch::kLong), 5));
 }
 
-// A budget of 1 MB holds 64 x 4096 similarities: three blocks of queries by
+// A budget of 1 MB holds 32 x 4096 similarities: five blocks of queries by
 // three of the gallery, and the default budget needs one.
 TEST(ExactSearch, ManyBlocksEqualOne) {
   const Tensor gallery = random_integers({9000, 4}, 3, 1);

@@ -2,6 +2,7 @@
 // width that it takes. A new loss is tested here without any change.
 
 #include <cmath>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,10 @@ struct Subject {
   std::string name;
   int64_t width = 0;  ///< Columns of the tuples it is given; 0: none.
 };
+
+void PrintTo(const Subject& subject, std::ostream* out) {
+  *out << subject.name << " with tuples of " << subject.width;
+}
 
 std::vector<Subject> subjects() {
   std::vector<Subject> all;

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "kith/core/error.h"
 #include "kith/data/data_set.h"
 
 namespace kith {
@@ -32,6 +33,11 @@ class GlyphsDataSet final : public DataSet {
   using Options = GlyphsOptions;
 
   explicit GlyphsDataSet(const Options& options) : options_(options) {
+    constexpr int64_t kMaxImages = 100'000'000;
+    if (options.classes > kMaxImages / options.per_class) {
+      throw ConfigError("glyphs: 'classes' x 'per_class' must be at most " +
+                        std::to_string(kMaxImages));
+    }
     for (int64_t label = 0; label < options.classes; ++label) {
       const bool train = label < options.classes / 2;
       for (int64_t image = 0; image < options.per_class; ++image) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,11 @@ struct GoldenCase {
   /// A name for GoogleTest: letters, digits and underscores.
   std::string test_name() const;
 };
+
+/// How GoogleTest shows a case.
+inline void PrintTo(const GoldenCase& golden, std::ostream* out) {
+  *out << golden.item << "/" << golden.name;
+}
 
 /// The cases of an item in the order of their names.
 std::vector<GoldenCase> golden_cases(const std::string& item);

@@ -1,0 +1,60 @@
+// `kith demo`, with a network so small that it takes seconds.
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "kith/core/file.h"
+#include "tests/cli/run_program.h"
+#include "tests/support/markup.h"
+#include "tests/support/temp_dir.h"
+
+namespace kith {
+namespace {
+
+using Json = nlohmann::json;
+
+TEST(DemoCommand, TrainsAndShowsTheResult) {
+  const TempDir folder;
+  const std::string out = folder.file("demo");
+  ProgramOptions options;
+  options.timeout = std::chrono::minutes(15);
+  const ProgramResult result = expect_success(
+      {"demo", "--out", out, "--json", "--set", "train.epochs=1", "--set",
+       "model.backbone.width=8", "--set", "eval.batch=512"},
+      options);
+  const Json json = Json::parse(result.out);
+  for (const char* when : {"untrained", "trained"}) {
+    EXPECT_EQ(json.at(when).at("queries"), 4000) << when;
+    EXPECT_GT(json.at(when).at("metrics").at("recall_any@8"), 0) << when;
+  }
+  EXPECT_TRUE(std::filesystem::exists(out + "/run/metrics.json"));
+  EXPECT_TRUE(std::filesystem::exists(out + "/data/dataset.csv"));
+
+  const std::string page =
+      read_file(json.at("report").get<std::string>(), uint64_t{1} << 26);
+  EXPECT_EQ(markup_fault(page), "");
+  EXPECT_EQ(count_of(page, "<div class=\"query\">"), 12);
+  EXPECT_EQ(count_of(page, "<li class=\"right\">") +
+                count_of(page, "<li class=\"wrong\">"),
+            60);
+  EXPECT_EQ(count_of(page, "src=\"data:image/png;base64,"), 72);
+  // Nothing is loaded from elsewhere; a name space is no resource.
+  EXPECT_EQ(count_of(page, "http://") + count_of(page, "https://"),
+            count_of(page, "xmlns=\"http://www.w3.org/2000/svg\""));
+  EXPECT_EQ(count_of(page, "src=\""), 72);
+}
+
+TEST(DemoCommand, RefusesAWrongOverride) {
+  const TempDir folder;
+  expect_failure(
+      2, {"demo", "--out", folder.file("demo"), "--set", "train.epoch=1"},
+      {"--set train.epoch=1", "did you mean 'epochs'?"});
+  EXPECT_FALSE(std::filesystem::exists(folder.file("demo")));
+}
+
+}  // namespace
+}  // namespace kith

@@ -1,0 +1,97 @@
+// A training that is killed at any moment and resumed ends like one that was
+// not.
+
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "kith/core/file.h"
+#include "kith/core/safetensors.h"
+#include "tests/cli/run_program.h"
+#include "tests/cli/tiny_run.h"
+#include "tests/support/temp_dir.h"
+
+namespace kith {
+namespace {
+
+constexpr int kEpochs = 40;
+constexpr int kSteps = 3 * kEpochs;
+constexpr int kEvalEvery = 10;
+
+std::vector<std::string> arguments(const std::string& config,
+                                   const std::string& run, bool resume) {
+  std::vector<std::string> all = {
+      "train",     config,
+      "--out",     run,
+      "--set",     "train.epochs=" + std::to_string(kEpochs),
+      "--set",     "train.checkpoint_steps=2",
+      "--set",     "eval.every=" + std::to_string(kEvalEvery),
+      "--device",  "cpu",
+      "--threads", "2"};
+  if (resume) all.push_back("--resume");
+  return all;
+}
+
+/// Runs until the log has this many lines, then kills.
+void run_and_kill(const std::string& config, const std::string& run,
+                  bool resume, int lines) {
+  ProgramOptions options;
+  options.kill_when = [&] { return count_lines(run + "/log.jsonl") >= lines; };
+  const ProgramResult result =
+      run_kith(arguments(config, run, resume), options);
+  ASSERT_EQ(result.signal, SIGKILL)
+      << "it ended before it was killed: " << result.err;
+  EXPECT_FALSE(std::filesystem::exists(run + "/metrics.json"));
+}
+
+std::string contents(const std::string& path) {
+  return read_file(path, uint64_t{1} << 26);
+}
+
+void expect_same_tensors(const std::string& a, const std::string& b) {
+  const SafetensorsFile one(a);
+  const SafetensorsFile two(b);
+  ASSERT_EQ(one.entries().size(), two.entries().size());
+  EXPECT_GT(one.entries().size(), 10u);
+  for (const SafetensorsEntry& entry : one.entries()) {
+    ASSERT_NE(two.find(entry.name), nullptr) << entry.name;
+    EXPECT_EQ(one.read(entry.name).bytes, two.read(entry.name).bytes)
+        << entry.name;
+  }
+}
+
+TEST(TrainCommand, KilledAndResumedItEndsInTheSameBytes) {
+  const TempDir folder;
+  const std::string config = folder.write("tiny.yaml", kTinyConfig);
+  const std::string whole = folder.file("whole");
+  const std::string broken = folder.file("broken");
+  expect_success(arguments(config, whole, false));
+
+  run_and_kill(config, broken, false, 1);
+  run_and_kill(config, broken, true, 50);
+  run_and_kill(config, broken, true, 51);
+  run_and_kill(config, broken, true, 100);
+  const ProgramResult last = expect_success(arguments(config, broken, true));
+  EXPECT_NE(last.err.find("resumed after step"), std::string::npos);
+
+  EXPECT_EQ(contents(broken + "/metrics.json"),
+            contents(whole + "/metrics.json"));
+  for (const char* name : {"last", "best"}) {
+    const std::string file =
+        std::string("/checkpoints/") + name + ".safetensors";
+    expect_same_tensors(broken + file, whole + file);
+  }
+  // Every step is in the log once.
+  EXPECT_EQ(count_lines(broken + "/log.jsonl"), kSteps + kEpochs / kEvalEvery);
+
+  // Resuming what has ended changes nothing.
+  expect_success(arguments(config, broken, true));
+  EXPECT_EQ(contents(broken + "/metrics.json"),
+            contents(whole + "/metrics.json"));
+}
+
+}  // namespace
+}  // namespace kith
