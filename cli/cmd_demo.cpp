@@ -11,7 +11,6 @@
 #include "kith/core/log.h"
 #include "kith/core/timer.h"
 #include "kith/data/write_set.h"
-#include "kith/eval/eval_json.h"
 #include "kith/train/trainer.h"
 
 namespace kith {
@@ -76,13 +75,7 @@ void run_demo(const DemoFlags& flags) {
   const EvalResult after = trainer.run();
   const double seconds = timer.seconds();
 
-  const auto protocol = protocol_registry()
-                            .at(config.eval.protocol, "")
-                            .make(ConfigNode::map(), "protocol");
-  const EmbeddedSplit split = embed_split(
-      trainer.net(), *data, eval_split(config.eval, data->list()), *protocol,
-      {config.eval.batch, {worker_count(config.train.workers), 2}},
-      progress_bar());
+  const EmbeddedSplit split = trainer.embed_now();
   const std::string page = flags.out + "/report.html";
   write_file_atomically(
       page,
@@ -93,8 +86,8 @@ void run_demo(const DemoFlags& flags) {
   if (flags.json) {
     print_line(
         nlohmann::ordered_json(
-            {{"untrained", nlohmann::ordered_json::parse(eval_json(before))},
-             {"trained", nlohmann::ordered_json::parse(eval_json(after))},
+            {{"untrained", nlohmann::ordered_json::parse(metrics_json(before))},
+             {"trained", nlohmann::ordered_json::parse(metrics_json(after))},
              {"run", run},
              {"report", page}})
             .dump(2));

@@ -4,7 +4,6 @@
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/eval/embed.h"
-#include "kith/eval/eval_json.h"
 #include "kith/train/checkpoint.h"
 #include "kith/train/run_config.h"
 
@@ -59,7 +58,7 @@ void run_eval(const EvalFlags& flags) {
   const EvalResult result =
       evaluate(embedded.scored, metrics, flags.no_positive == "miss");
   if (flags.json) {
-    print_line(eval_json(result));
+    print_line(metrics_json(result));
     return;
   }
   print_line(std::string("protocol ") + options.protocol + ", " +

@@ -87,7 +87,7 @@ void run_loss(const LossFlags& flags) {
   const double norm = grad.norm().item<double>();
   if (flags.json) {
     nlohmann::ordered_json json = {
-        {"loss", flags.name},
+        {"name", flags.name},
         {"value", value},
         {"grad_norm", norm},
         {"normalized", normalised},

@@ -4,7 +4,6 @@
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/tensor_io.h"
-#include "kith/eval/eval_json.h"
 #include "kith/ops/pairwise.h"
 
 namespace kith {
@@ -46,7 +45,7 @@ void run_metrics(const MetricsFlags& flags) {
   const EvalResult result =
       evaluate(scored, metrics, flags.no_positive == "miss");
   if (flags.json) {
-    print_line(eval_json(result));
+    print_line(metrics_json(result));
   } else {
     print_metrics(result, nullptr);
   }

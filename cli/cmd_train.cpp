@@ -4,7 +4,6 @@
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/log.h"
-#include "kith/eval/eval_json.h"
 #include "kith/train/trainer.h"
 
 namespace kith {
@@ -63,7 +62,7 @@ void run_train(const TrainFlags& flags) {
   const EvalResult result = trainer.run();
   log_info("the run is in " + folder);
   if (flags.json) {
-    print_line(eval_json(result));
+    print_line(metrics_json(result));
   } else {
     print_metrics(result, nullptr);
   }

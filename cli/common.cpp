@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <ctime>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/usage.h"
 #include "kith/core/device.h"
 #include "kith/core/error.h"
@@ -70,6 +72,16 @@ void print_metrics(const EvalResult& result, const EvalResult* before) {
     }
   }
   print_line("(" + result.protocol_line() + ")");
+}
+
+std::string metrics_json(const EvalResult& result) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const MetricValue& m : result.metrics) json[m.name] = m.value;
+  json["protocol"] = {{"queries", result.queries},
+                      {"gallery", result.gallery},
+                      {"queries_without_positives", result.without_positives},
+                      {"rules", result.protocol_line()}};
+  return json.dump(2);
 }
 
 ConfigNode load_with_overrides(const std::string& path,

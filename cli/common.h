@@ -47,6 +47,10 @@ std::string percent(double value);
 /// The metrics as a table, with the rules they stand on. `before` may be null.
 void print_metrics(const EvalResult& result, const EvalResult* before);
 
+/// One JSON object: an entry a metric, by its name, and "protocol" with the
+/// numbers of queries and gallery items and the rules.
+std::string metrics_json(const EvalResult& result);
+
 /// The configuration of a file with overrides ("a.b=c") applied.
 ConfigNode load_with_overrides(const std::string& path,
                                const std::vector<std::string>& overrides);

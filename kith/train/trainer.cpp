@@ -302,14 +302,16 @@ void Trainer::check_finite(const Batch& batch, const Tensor& embeddings,
                  ". A smaller learning rate or train.clip_norm often helps.");
 }
 
-EvalResult Trainer::evaluate_now() {
+EmbeddedSplit Trainer::embed_now() {
   const EmbedOptions options{
       config_.eval.batch,
       {worker_count(config_.train.workers), config_.train.prefetch}};
-  const EmbeddedSplit split =
-      embed_split(*net_, data_, eval_split(config_.eval, data_.list()),
-                  *protocol_, options, progress_);
-  return evaluate(split.scored, parse_metrics(config_.eval.metrics));
+  return embed_split(*net_, data_, eval_split(config_.eval, data_.list()),
+                     *protocol_, options, progress_);
+}
+
+EvalResult Trainer::evaluate_now() {
+  return evaluate(embed_now().scored, parse_metrics(config_.eval.metrics));
 }
 
 EvalResult Trainer::record_evaluation(RunLog& log) {

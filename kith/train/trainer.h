@@ -45,6 +45,9 @@ class Trainer {
   EmbeddingNet& net() { return *net_; }
   int64_t steps_done() const;
 
+  /// The evaluation split, embedded by the network as it is.
+  EmbeddedSplit embed_now();
+
   /// Embeds and scores the evaluation split with the network as it is.
   EvalResult evaluate_now();
 
