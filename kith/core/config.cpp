@@ -201,6 +201,13 @@ void emit(YAML::Emitter& out, const ConfigNode& node) {
 
 }  // namespace
 
+ConfigNode::ConfigNode() = default;
+ConfigNode::~ConfigNode() = default;
+ConfigNode::ConfigNode(const ConfigNode& other) = default;
+ConfigNode::ConfigNode(ConfigNode&& other) noexcept = default;
+ConfigNode& ConfigNode::operator=(const ConfigNode& other) = default;
+ConfigNode& ConfigNode::operator=(ConfigNode&& other) noexcept = default;
+
 ConfigNode ConfigNode::text(std::string value) {
   ConfigNode node;
   node.kind = Kind::kScalar;

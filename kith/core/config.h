@@ -21,6 +21,15 @@ struct ConfigNode {
   std::vector<std::pair<std::string, ConfigNode>> entries;  ///< In file order.
   std::string where;  ///< "recipe.yaml:12", "--set loss.k=3", or empty.
 
+  // Out of line: the type holds vectors of itself, which is complete only
+  // below.
+  ConfigNode();
+  ~ConfigNode();
+  ConfigNode(const ConfigNode& other);
+  ConfigNode(ConfigNode&& other) noexcept;
+  ConfigNode& operator=(const ConfigNode& other);
+  ConfigNode& operator=(ConfigNode&& other) noexcept;
+
   static ConfigNode text(std::string value);
   static ConfigNode map();
 

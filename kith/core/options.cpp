@@ -253,7 +253,7 @@ void OptionSet::read(const ConfigNode& map, const std::string& section,
     if (std::count(skip.begin(), skip.end(), key)) continue;
     const auto option =
         std::find_if(options_.begin(), options_.end(),
-                     [&](const Option& o) { return o.name() == key; });
+                     [&key = key](const Option& o) { return o.name() == key; });
     const std::string path = section.empty() ? key : section + "." + key;
     if (option == options_.end()) {
       std::vector<std::string> known = skip;

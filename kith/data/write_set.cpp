@@ -25,7 +25,7 @@ std::string write_data_set(const DataSet& data, const std::string& folder,
   }
   progress.finish();
   // The list last: a folder with a dataset.csv is complete.
-  const std::string path = folder + "/dataset.csv";
+  std::string path = folder + "/dataset.csv";
   write_file_atomically(path, list);
   return path;
 }

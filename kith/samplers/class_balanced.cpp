@@ -178,7 +178,7 @@ class ClassBalancedSampler final : public Sampler {
       const size_t count = small.size();
       if (count > kClassesNamed) {
         small.resize(kClassesNamed);
-        small.push_back("...");
+        small.emplace_back("...");
       }
       log_warning(std::to_string(count) +
                   " classes have fewer than sampler.per_class = " +

@@ -59,12 +59,12 @@ class CsvDataSet final : public DataSet {
   }
 
   static Columns find_columns(const CsvTable& table) {
-    static const std::vector<std::string> kKnown = {
+    static const std::vector<std::string> known = {
         "path",       "label",    "split", "is_query",
         "is_gallery", "category", "class"};
     std::vector<std::string> ignored;
     for (const std::string& name : table.header()) {
-      if (!std::count(kKnown.begin(), kKnown.end(), name)) {
+      if (!std::count(known.begin(), known.end(), name)) {
         ignored.push_back(name);
       }
     }
