@@ -24,7 +24,7 @@ struct ClassBalancedOptions {
 };
 
 /// A warning names so many classes, and counts all.
-constexpr size_t kClassesNamed = 10;
+constexpr size_t kClassesNamed = 100;
 
 /// Deals classes to batches so that every group is used exactly once and no
 /// class comes twice in a batch. Needs sum(groups) == batches * n and no class
