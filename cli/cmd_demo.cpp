@@ -57,6 +57,16 @@ RunConfig demo_config(const DemoFlags& flags, const std::string& data) {
   return complete_config(user);
 }
 
+/// What to type to get this page again.
+std::string command_line(const DemoFlags& flags) {
+  std::string text =
+      "kith demo --out " + flags.out + " --seed " + std::to_string(flags.seed);
+  for (const std::string& assignment : flags.overrides) {
+    text += " --set '" + assignment + "'";
+  }
+  return text;
+}
+
 void run_demo(const DemoFlags& flags) {
   const c10::Device device = flags.device.apply();
   const std::string run = flags.out + "/run";
@@ -78,11 +88,9 @@ void run_demo(const DemoFlags& flags) {
   const EmbeddedSplit split = trainer.embed_now();
   const std::string page = flags.out + "/report.html";
   write_file_atomically(
-      page,
-      render_page(make_run_page({config, *data, split, before, after, run,
-                                 "kith demo --out " + flags.out + " --seed " +
-                                     std::to_string(flags.seed),
-                                 seconds, trainer.steps_done()})));
+      page, render_page(make_run_page({config, *data, split, before, after, run,
+                                       command_line(flags), seconds,
+                                       trainer.steps_done()})));
   if (flags.json) {
     print_line(
         nlohmann::ordered_json(
@@ -102,8 +110,7 @@ void run_demo(const DemoFlags& flags) {
 void add_demo(CLI::App& app) {
   auto* command = app.add_subcommand(
       "demo",
-      "Make data, train, evaluate and show the result: two minutes on "
-      "two cores");
+      "Make data, train, evaluate and show the result: a minute on two cores");
   auto flags = std::make_shared<DemoFlags>();
   command->add_option("--out", flags->out, "The folder for everything")
       ->capture_default_str();
