@@ -32,6 +32,7 @@ if(PROJECT_IS_TOP_LEVEL)
     # Precompiled headers can only be cached with these two.
     set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros ${KITH_CCACHE})
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${KITH_CCACHE})
     add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
   endif()
   # mold and lld link in a fraction of the time of GNU ld.

@@ -20,6 +20,42 @@ if(KITH_WITH_TORCH)
   separate_arguments(torch_flags UNIX_COMMAND "${TORCH_CXX_FLAGS}")
   target_compile_options(kith_torch_api INTERFACE ${torch_flags})
 endif()
+
+# CUDA kernels are linked if LibTorch has CUDA. Where only nvcc is there they
+# are still compiled, so that a change cannot break them unseen.
+set(KITH_CUDA AUTO CACHE STRING
+  "CUDA kernels: AUTO (if LibTorch has CUDA), ON or OFF")
+set(KITH_CUDA_ARCHITECTURES "" CACHE STRING
+  "GPUs to build for, such as 80;90; empty: the one here, or 90")
+set(KITH_USE_CUDA OFF)     # link the kernels
+set(KITH_COMPILE_CUDA OFF) # compile them
+if(KITH_WITH_TORCH AND NOT KITH_CUDA STREQUAL "OFF")
+  if(TARGET torch_cuda)
+    set(KITH_USE_CUDA ON)
+  elseif(KITH_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "KITH_CUDA is ON, but this LibTorch has no CUDA")
+  endif()
+  include(CheckLanguage)
+  find_program(KITH_NVCC nvcc HINTS ENV CUDA_PATH PATHS /usr/local/cuda/bin)
+  if(KITH_NVCC AND NOT CMAKE_CUDA_COMPILER)
+    set(CMAKE_CUDA_COMPILER ${KITH_NVCC})
+  endif()
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    set(KITH_COMPILE_CUDA ON)
+    if(NOT CMAKE_CUDA_ARCHITECTURES)
+      set(CMAKE_CUDA_ARCHITECTURES 90)
+    endif()
+    enable_language(CUDA)
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # CMake 3.25 with nvcc 13
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    endif()
+  elseif(KITH_USE_CUDA)
+    message(FATAL_ERROR "LibTorch has CUDA, but there is no nvcc: install the "
+      "CUDA toolkit, or set KITH_CUDA=OFF")
+  endif()
+endif()
+
 if(KITH_BUILD_CLI)
   find_package(CLI11 REQUIRED)
 endif()

@@ -8,7 +8,7 @@ if(KITH_WITH_TORCH)
 endif()
 install(TARGETS ${installed} EXPORT kithTargets)
 # The libraries lie beside each other; LibTorch where it was found.
-foreach(target kith_base kith kith_program)
+foreach(target kith_base kith kith_ops kith_program)
   if(TARGET ${target})
     set_target_properties(${target} PROPERTIES
       INSTALL_RPATH "$ORIGIN;$ORIGIN/../${CMAKE_INSTALL_LIBDIR}"
@@ -19,6 +19,11 @@ install(DIRECTORY kith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
 if(TARGET kith_program)
   install(TARGETS kith_program)
+endif()
+if(TARGET kith_ops)
+  install(TARGETS kith_ops)
+  install(FILES python/kith_ops.py
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/kith/python)
 endif()
 install(EXPORT kithTargets NAMESPACE kith::
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kith)

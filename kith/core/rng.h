@@ -20,6 +20,7 @@ enum class Stream : uint64_t {
   kInit = 6,
   kStep = 7,
   kReport = 8,
+  kSimix = 9,
 };
 
 /// Random numbers keyed by (seed, stream, keys...), for example

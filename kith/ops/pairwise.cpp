@@ -1,5 +1,7 @@
 #include "kith/ops/pairwise.h"
 
+#include <algorithm>
+
 #include <torch/torch.h>
 
 namespace kith {
@@ -16,6 +18,13 @@ Tensor safe_sqrt(const Tensor& squared) {
 Tensor normalize_rows(const Tensor& x) {
   const Tensor norm = safe_sqrt(x.square().sum(1, /*keepdim=*/true));
   return x / norm.masked_fill(norm == 0, 1);
+}
+
+Tensor norm_penalty(const Tensor& x, double weight, bool squared) {
+  const Tensor square = x.square().sum(1);
+  const Tensor terms = squared ? square : safe_sqrt(square);
+  return terms.sum() *
+         (weight / static_cast<double>(std::max<int64_t>(x.size(0), 1)));
 }
 
 Tensor row_distances(const Tensor& a, const Tensor& b) {

@@ -7,6 +7,9 @@ namespace kith {
 /// x / ||x|| by rows. A row of zeros stays zero, with a zero gradient.
 Tensor normalize_rows(const Tensor& x);
 
+/// weight * mean |x|^2 over the rows, or weight * mean |x|; zero for no rows.
+Tensor norm_penalty(const Tensor& x, double weight, bool squared);
+
 /// [N, D], [N, D] -> [N]: distance of each row of `a` to the same row of `b`.
 /// The gradient at distance zero is zero, not NaN.
 Tensor row_distances(const Tensor& a, const Tensor& b);

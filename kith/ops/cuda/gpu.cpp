@@ -1,0 +1,42 @@
+#include "kith/ops/gpu.h"
+
+#include <ATen/Context.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda_runtime_api.h>
+
+namespace kith {
+
+void* current_stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
+
+ProductPrecision::ProductPrecision(bool tf32)
+    : before_(at::globalContext().allowTF32CuBLAS()) {
+  if (tf32 != before_) at::globalContext().setAllowTF32CuBLAS(tf32);
+}
+
+ProductPrecision::~ProductPrecision() {
+  if (at::globalContext().allowTF32CuBLAS() != before_) {
+    at::globalContext().setAllowTF32CuBLAS(before_);
+  }
+}
+
+int64_t gpu_peak_bytes(int index) {
+  // Entry 0 of a statistic is the sum over all pools.
+  return c10::cuda::CUDACachingAllocator::getDeviceStats(
+             static_cast<c10::DeviceIndex>(index))
+      .allocated_bytes[0]
+      .peak;
+}
+
+void reset_gpu_peak(int index) {
+  c10::cuda::CUDACachingAllocator::resetPeakStats(
+      static_cast<c10::DeviceIndex>(index));
+}
+
+std::string gpu_name(int index) {
+  cudaDeviceProp properties{};
+  const cudaError_t status = cudaGetDeviceProperties(&properties, index);
+  return status == cudaSuccess ? properties.name : "";
+}
+
+}  // namespace kith

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace kith {
+
+/// The stream on which LibTorch works at the moment, a cudaStream_t; null
+/// without CUDA.
+void* current_stream();
+
+/// While it lives, float32 matrix products on GPUs use TF32 or they do not,
+/// whatever the process has set.
+class ProductPrecision {
+ public:
+  explicit ProductPrecision(bool tf32);
+  ~ProductPrecision();
+  ProductPrecision(const ProductPrecision&) = delete;
+  ProductPrecision& operator=(const ProductPrecision&) = delete;
+
+ private:
+  bool before_;
+};
+
+/// The most bytes that tensors on a GPU held at once since reset_gpu_peak(),
+/// which sets it to what they hold at that moment. Tensors must have been
+/// allocated on this GPU before. 0 in a build without CUDA.
+int64_t gpu_peak_bytes(int index);
+void reset_gpu_peak(int index);
+
+/// "NVIDIA H200"; empty in a build without CUDA.
+std::string gpu_name(int index);
+
+}  // namespace kith

@@ -1,0 +1,15 @@
+#include "kith/ops/gpu.h"
+
+namespace kith {
+
+void* current_stream() { return nullptr; }
+
+ProductPrecision::ProductPrecision(bool) : before_(false) {}
+ProductPrecision::~ProductPrecision() = default;
+
+int64_t gpu_peak_bytes(int) { return 0; }
+void reset_gpu_peak(int) {}
+
+std::string gpu_name(int) { return ""; }
+
+}  // namespace kith

@@ -1,0 +1,99 @@
+#pragma once
+
+#include "kith/core/tensor.h"
+#include "kith/ops/cpu_level.h"
+#include "kith/ops/row_kernels.h"
+#include "kith/ops/row_layout.h"
+
+namespace kith {
+
+/// A loss that is a function of the rows of a similarity matrix, as the engine
+/// takes it: its parameters and its kernels for this machine.
+struct RowLoss {
+  const void* params = nullptr;
+  RowKernels<float> cpu_float;
+  RowKernels<double> cpu_double;
+  RowKernels<float> cuda_float;
+  RowKernels<double> cuda_double;
+  /// Similarities stand for squared distances: s = 1 - |x - y|^2 / 2, with the
+  /// gradient of the distance, also for vectors that are not unit.
+  bool euclidean = false;
+};
+
+/// `params` must outlive the loss.
+template <class Params>
+RowLoss make_row_loss(const Params& params) {
+  RowLoss loss;
+  loss.params = &params;
+  switch (cpu_level()) {
+    case CpuLevel::kPlain:
+      loss.cpu_float = PlainRows<Params, float>::kernels;
+      loss.cpu_double = PlainRows<Params, double>::kernels;
+      break;
+    case CpuLevel::kAvx2:
+      loss.cpu_float = Avx2Rows<Params, float>::kernels;
+      loss.cpu_double = Avx2Rows<Params, double>::kernels;
+      break;
+    case CpuLevel::kAvx512:
+      loss.cpu_float = Avx512Rows<Params, float>::kernels;
+      loss.cpu_double = Avx512Rows<Params, double>::kernels;
+      break;
+  }
+  loss.cuda_float = CudaRows<Params, float>::kernels;
+  loss.cuda_double = CudaRows<Params, double>::kernels;
+  return loss;
+}
+
+struct RowInput {
+  Tensor rows;        ///< [R, D] float32 or float64: the queries
+  Tensor row_labels;  ///< [R] int64, any order
+  /// The database, if the queries are not their own.
+  Tensor columns;        ///< [C, D]
+  Tensor column_labels;  ///< [C]
+  Tensor self;           ///< [R] which column is the query itself, or -1
+  Tensor target;         ///< [R] the one positive of a query, or undefined: all
+  MixedPairs mixed;      ///< SiMix; only without a database
+  bool normalize = false;  ///< Divide rows and columns by their norms first.
+};
+
+struct RowLimits {
+  /// For blocks of similarities and tables of the pairs within classes; besides
+  /// these the engine needs O(M D).
+  int64_t memory_mb = 512;
+  bool tf32 = false;  ///< Products in TF32 on GPUs that have it.
+  int64_t edge = 0;   ///< Most rows and columns of a block; 0: by the budget.
+};
+
+struct RowOutput {
+  Tensor value;                   ///< scalar, of the input's type
+  Tensor row_gradient;            ///< [R, D], if wanted
+  Tensor column_gradient;         ///< [C, D], if wanted and there is a database
+  int64_t rows = 0;               ///< Rows, virtual ones among them.
+  int64_t without_positives = 0;  ///< Rows without one, which are left out.
+};
+
+/// Value and gradient of a row loss.
+///
+/// Rows and columns are sorted by label, so that each row's class is one range
+/// of columns. What happens within classes is O(sum of squared class sizes) and
+/// is done pair by pair; the rest, the negatives, is walked twice in blocks of
+/// similarities:
+///
+///     S = X_I X_J^T                  first walk: what each row must know
+///     W_IJ = dL/dS_IJ + dL/dS_JI^T   second walk, blocks I <= J
+///     dX_I += W_IJ X_J,  dX_J += W_IJ^T X_I
+///
+/// Since S is symmetric a block of the second walk serves its rows and its
+/// columns: 2.5 products of M x M x D in all, 2 where all blocks fit into the
+/// budget and are kept. With a database the second walk takes all blocks, rows'
+/// side only. Extra memory is the budget and O(M D); errors say what to change
+/// if the classes' tables do not fit.
+RowOutput run_rows(const RowLoss& loss, const RowInput& input,
+                   const RowLimits& limits, bool with_gradient);
+
+/// The same as a differentiable function of rows and columns: computes the
+/// gradient with the value if it is needed, and refuses a second derivative.
+RowOutput differentiable_rows(const RowLoss& loss, const RowInput& input,
+                              const RowLimits& limits);
+
+}  // namespace kith

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <vector>
+
+#include "kith/core/tensor.h"
+
+namespace kith {
+
+/// Virtual examples of SiMix: v = alpha x_i + (1 - alpha) x_j, of one class.
+struct MixedPairs {
+  Tensor pairs;   ///< [V, 2] int64 positions in the batch
+  Tensor alphas;  ///< [V] float64
+  bool defined() const { return pairs.defined(); }
+};
+
+/// A set of examples sorted by label, so that a class is one range. Its items
+/// are the examples and, with SiMix, the virtual ones of a class behind them.
+struct SortedSet {
+  Tensor order;   ///< [N] int64: where in the batch the n-th example stands
+  Tensor labels;  ///< [items] int64, ascending (none from sort_batch())
+  int64_t examples = 0;
+  int64_t items = 0;
+
+  /// With SiMix only: an item is alpha x_i + (1 - alpha) x_j of the sorted
+  /// examples i and j, which for an example are the same.
+  Tensor first_parent;   ///< [items] int64
+  Tensor second_parent;  ///< [items] int64
+  Tensor alpha;          ///< [items] float64
+  /// For each example, the items that it is in: items and shares
+  /// [child_start[n], child_start[n + 1]).
+  Tensor child_start;  ///< [N + 1] int64
+  Tensor children;     ///< [N + 2 V] int64
+  Tensor child_share;  ///< [N + 2 V] float64
+
+  /// Where each class ends among the examples and among the items.
+  struct ClassEnd {
+    int64_t example = 0;
+    int64_t item = 0;
+  };
+  std::vector<ClassEnd> classes;
+
+  bool mixed() const { return alpha.defined(); }
+};
+
+/// Sorts a batch. Examples of a class stay in the order of the batch.
+SortedSet sort_by_label(const Tensor& labels, const MixedPairs& mixed);
+
+/// For each row, the range of columns with its label, and where its slots
+/// start if each such pair has one.
+struct ClassRanges {
+  Tensor first;  ///< [rows] int64
+  Tensor last;   ///< [rows] int64, one past the end
+  Tensor slot;   ///< [rows] int64
+  int64_t slots = 0;
+  int64_t largest = 0;  ///< Columns of the largest range.
+  int64_t alone = 0;    ///< Rows with one column.
+};
+ClassRanges class_ranges(const Tensor& row_labels, const Tensor& column_labels);
+
+/// A batch that is its own database: sorted, with the ranges of its items, and
+/// with SiMix those of its examples.
+struct SortedBatch {
+  SortedSet set;
+  ClassRanges ranges;
+  ClassRanges example_ranges;
+};
+SortedBatch sort_batch(const Tensor& labels, const MixedPairs& mixed);
+
+/// A stretch of a sorted set: examples [begin, end), items [item_begin,
+/// item_end).
+struct Stretch {
+  int64_t begin = 0;
+  int64_t end = 0;
+  int64_t item_begin = 0;
+  int64_t item_end = 0;
+};
+
+/// Cuts a set into stretches of at most `length` examples; with virtual
+/// examples only between classes, so that parents and children stay together,
+/// and a class longer than that is a stretch of its own.
+std::vector<Stretch> cut(const SortedSet& set, int64_t length);
+
+}  // namespace kith
