@@ -7,6 +7,11 @@
 namespace kith {
 namespace {
 
+void check_device(const Tensor& x, const Tensor& other, const char* what) {
+  TORCH_CHECK_VALUE(other.device() == x.device(), what, ": on ", other.device(),
+                    ", but the embeddings are on ", x.device());
+}
+
 void check_tuples(const Loss& loss, const LossInput& input) {
   const std::vector<int64_t> widths = loss.tuple_widths();
   TORCH_CHECK_VALUE(!widths.empty(),
@@ -28,6 +33,86 @@ void check_tuples(const Loss& loss, const LossInput& input) {
                     input.embeddings.size(0) - 1);
 }
 
+/// Virtual examples mix two positions of one class.
+void check_mixed(const Loss& loss, const LossInput& input) {
+  TORCH_CHECK_VALUE(loss.takes_mixed(),
+                    "this loss takes no virtual examples (SiMix)");
+  const Tensor& pairs = input.mixed.pairs;
+  const Tensor& alphas = input.mixed.alphas;
+  TORCH_CHECK_VALUE(pairs.dim() == 2 && pairs.size(1) == 2 &&
+                        pairs.scalar_type() == at::kLong,
+                    "pairs must be int64 [V, 2], got ", pairs.scalar_type(),
+                    " ", pairs.sizes());
+  TORCH_CHECK_VALUE(alphas.defined() && alphas.dim() == 1 &&
+                        alphas.is_floating_point() &&
+                        alphas.size(0) == pairs.size(0),
+                    "alphas must be floating point [", pairs.size(0), "]");
+  if (pairs.numel() == 0) return;
+  const int64_t count = input.embeddings.size(0);
+  TORCH_CHECK_VALUE(
+      pairs.min().item<int64_t>() >= 0 && pairs.max().item<int64_t>() < count,
+      "pairs hold positions ", pairs.min().item<int64_t>(), " to ",
+      pairs.max().item<int64_t>(), ", but a batch of ", count, " has 0 to ",
+      count - 1);
+  const Tensor labels =
+      input.labels.index_select(0, pairs.to(input.labels.device()).flatten())
+          .view({-1, 2});
+  const Tensor differ =
+      (labels.select(1, 0) != labels.select(1, 1)).nonzero().cpu();
+  TORCH_CHECK_VALUE(differ.numel() == 0, "pair ",
+                    differ.numel() == 0 ? 0 : differ[0][0].item<int64_t>(),
+                    " (numbered from 0) mixes two classes");
+  const Tensor self = (pairs.select(1, 0) == pairs.select(1, 1)).nonzero();
+  TORCH_CHECK_VALUE(self.numel() == 0, "a pair mixes an example with itself");
+}
+
+void check_self(const LossInput& input) {
+  const Tensor& self = input.database.self;
+  const int64_t count = input.database.embeddings.size(0);
+  TORCH_CHECK_VALUE(self.dim() == 1 && self.scalar_type() == at::kLong &&
+                        self.size(0) == input.embeddings.size(0),
+                    "the places of the batch in the database must be int64 [",
+                    input.embeddings.size(0), "], got ", self.scalar_type(),
+                    " ", self.sizes());
+  check_device(input.embeddings, self, "the places in the database");
+  if (self.numel() == 0) return;
+  const int64_t lowest = self.min().item<int64_t>();
+  const int64_t highest = self.max().item<int64_t>();
+  TORCH_CHECK_VALUE(lowest >= -1 && highest < count,
+                    "the places of the batch in the database are ", lowest,
+                    " to ", highest, ", but must be -1 (none) to ", count - 1);
+  const Tensor inside = (self >= 0).nonzero().flatten();
+  const Tensor differ =
+      (input.labels.index_select(0, inside) !=
+       input.database.labels.index_select(0, self.index_select(0, inside)));
+  TORCH_CHECK_VALUE(!differ.any().item<bool>(),
+                    "an example has another label in the database than in "
+                    "the batch");
+}
+
+void check_database(const Loss& loss, const LossInput& input) {
+  TORCH_CHECK_VALUE(loss.takes_database(),
+                    "this loss compares the batch with itself and takes no "
+                    "database");
+  TORCH_CHECK_VALUE(!input.mixed.defined() && !input.tuples.defined(),
+                    "SiMix and tuples are within a batch: not with a database");
+  const Tensor& x = input.embeddings;
+  const Tensor& y = input.database.embeddings;
+  const Tensor& labels = input.database.labels;
+  TORCH_CHECK_VALUE(y.dim() == 2 && y.size(1) == x.size(1) &&
+                        y.scalar_type() == x.scalar_type(),
+                    "the database must be ", x.scalar_type(), " [C, ",
+                    x.size(1), "] as the embeddings, got ", y.scalar_type(),
+                    " ", y.sizes());
+  check_device(x, y, "the database");
+  TORCH_CHECK_VALUE(labels.defined() && labels.dim() == 1 &&
+                        labels.scalar_type() == at::kLong &&
+                        labels.size(0) == y.size(0),
+                    "the database's labels must be int64 [", y.size(0), "]");
+  check_device(x, labels, "the database's labels");
+  if (input.database.self.defined()) check_self(input);
+}
+
 }  // namespace
 
 LossRegistry& loss_registry() {
@@ -45,7 +130,10 @@ LossOutput compute_loss(const Loss& loss, const LossInput& input) {
                         input.labels.size(0) == x.size(0),
                     "labels must be int64 [", x.size(0), "], got ",
                     input.labels.scalar_type(), " ", input.labels.sizes());
+  check_device(x, input.labels, "labels");
   if (input.tuples.defined()) check_tuples(loss, input);
+  if (input.mixed.defined()) check_mixed(loss, input);
+  if (input.database.defined()) check_database(loss, input);
   return loss.forward(input);
 }
 

@@ -6,14 +6,28 @@
 
 #include "kith/core/registry.h"
 #include "kith/core/tensor.h"
+#include "kith/ops/row_layout.h"
 
 namespace kith {
+
+/// Examples that a batch is compared with instead of with itself.
+struct Database {
+  Tensor embeddings;  ///< [C, D], of the batch's type and device.
+  Tensor labels;      ///< [C] int64.
+  /// [M] int64: which of them each example of the batch is, or -1. Undefined:
+  /// none is.
+  Tensor self;
+  bool defined() const { return embeddings.defined(); }
+};
 
 /// What a loss is given: the whole batch, never a part of it.
 struct LossInput {
   Tensor embeddings;  ///< [M, D] float32 or float64.
   Tensor labels;      ///< [M] int64, on the same device; any order and values.
   Tensor tuples;      ///< [T, 2|3] int64 positions, or undefined: all pairs.
+  MixedPairs mixed = {};  ///< Virtual examples of SiMix, if they are given.
+  uint64_t seed = 0;      ///< Of what the loss draws itself, as SiMix's alphas.
+  Database database = {};  ///< If the batch is not its own.
 };
 
 struct LossOutput {
@@ -37,6 +51,18 @@ class Loss {
   /// Widths of tuples it can take (2: pairs, 3: anchor, positive, negative);
   /// empty if it always uses the whole batch.
   virtual std::vector<int64_t> tuple_widths() const { return {}; }
+
+  /// False if the gradient is by intention not the derivative of the value.
+  virtual bool gradient_is_derivative() const { return true; }
+
+  /// Whether it chooses pairs by their order in the batch.
+  virtual bool depends_on_order() const { return false; }
+
+  /// Whether it can take virtual examples (LossInput::mixed).
+  virtual bool takes_mixed() const { return false; }
+
+  /// Whether it can compare the batch with others (LossInput::database).
+  virtual bool takes_database() const { return false; }
 };
 
 using LossRegistry = Registry<Loss>;

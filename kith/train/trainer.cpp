@@ -230,8 +230,12 @@ void Trainer::step(Loader& loader, int64_t steps_in_epoch, RunLog& log) {
   const Tensor embeddings = net_->forward(images);
   record.times.forward = synchronised_lap(timer);
 
-  const LossOutput loss =
-      compute_loss(*loss_, {embeddings, labels, mine(embeddings, labels)});
+  LossInput input;
+  input.embeddings = embeddings;
+  input.labels = labels;
+  input.tuples = mine(embeddings, labels);
+  input.seed = Rng(seed, Stream::kSimix, {epoch, state_->step_in_epoch}).next();
+  const LossOutput loss = compute_loss(*loss_, input);
   record.loss = loss.value.item<double>();
   record.times.loss = synchronised_lap(timer);
 

@@ -1,0 +1,58 @@
+#include <torch/torch.h>
+
+#include "kith/losses/row_loss.h"
+#include "kith/losses/rows/nt_xent.h"
+
+namespace kith {
+namespace {
+
+/// N-pairs loss (Sohn, NeurIPS 2016), as pytorch-metric-learning computes it:
+/// the first two examples of each class in the batch, an anchor a_c and its
+/// positive p_c, classify each other.
+///
+///     loss = mean over classes of -log(e^{a_c.p_c} / sum_{c'} e^{a_c.p_c'})
+///
+/// Which pair stands for a class depends on the order of the batch.
+class NpairsAllLoss final : public Loss {
+ public:
+  static constexpr const char* kSummary =
+      "N-pairs, one pair a class (Sohn, NeurIPS 2016)";
+  using Options = RowOptions;
+
+  explicit NpairsAllLoss(Options options) : options_(std::move(options)) {
+    params_.temperature = 1;
+  }
+
+  LossOutput forward(const LossInput& input) const override {
+    const SortedSet sorted = sort_by_label(input.labels, MixedPairs());
+    const int64_t count = sorted.examples;
+    // Positions where a class starts, and whose next is of the same class.
+    const Tensor& labels = sorted.labels;
+    const Tensor differs = labels.slice(0, 1) != labels.slice(0, 0, count - 1);
+    const Tensor edge = torch::ones({1}, differs.options());
+    const Tensor starts = torch::cat({edge, differs}).slice(0, 0, count);
+    const Tensor ends = torch::cat({differs, edge}).slice(0, 0, count);
+    const Tensor first = starts.logical_and(ends.logical_not()).nonzero();
+    const Tensor anchor = sorted.order.index_select(0, first.flatten());
+    const Tensor positive = sorted.order.index_select(0, first.flatten() + 1);
+    RowInput rows;
+    rows.rows = input.embeddings.index_select(0, anchor);
+    rows.columns = input.embeddings.index_select(0, positive);
+    rows.row_labels = rows.column_labels = input.labels.index_select(0, anchor);
+    const RowOutput output =
+        differentiable_rows(make_row_loss(params_), rows, options_.limits());
+    return {output.value, {{"pairs", static_cast<double>(output.rows)}}};
+  }
+
+  bool depends_on_order() const override { return true; }
+
+ private:
+  Options options_;
+  NtXentParams params_;
+};
+
+}  // namespace
+
+KITH_REGISTER(loss_registry(), "npairs_all", NpairsAllLoss);
+
+}  // namespace kith

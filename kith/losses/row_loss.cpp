@@ -1,0 +1,102 @@
+#include "kith/losses/row_loss.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <torch/torch.h>
+
+#include "kith/core/rng.h"
+
+namespace kith {
+
+void RowOptions::describe(OptionSet& set) {
+  set.add("memory_mb", memory_mb,
+          "Budget for blocks of similarities; any batch works within it.")
+      .range(1, 1 << 20);
+  set.add("products", products,
+          "Precision of matrix products on a GPU; tf32 is several times "
+          "faster and changes similarities by about 5e-4.")
+      .choices({"float32", "tf32"});
+  set.add("block", block,
+          "Most rows and columns of a block of similarities; 0: as memory_mb "
+          "allows, up to 4096 on the CPU and 8192 on a GPU.")
+      .range(0, 1 << 16);
+}
+
+RowLimits RowOptions::limits() const {
+  RowLimits limits;
+  limits.memory_mb = memory_mb;
+  limits.tf32 = products == "tf32";
+  limits.edge = block;
+  return limits;
+}
+
+void MixedRowOptions::describe(OptionSet& set) {
+  RowOptions::describe(set);
+  set.add("simix", simix,
+          "Similarity mixup: a virtual example for each pair of positives in "
+          "the batch, which acts as query, positive and negative.");
+  set.add("simix_limit", simix_limit,
+          "Most virtual examples; their number grows with the square of the "
+          "class size.")
+      .range(0);
+}
+
+LossOutput compute_rows(const RowLoss& loss, const LossInput& input,
+                        const MixedRowOptions& options,
+                        const std::string& row) {
+  RowInput rows;
+  rows.rows = input.embeddings;
+  rows.row_labels = input.labels;
+  rows.columns = input.database.embeddings;
+  rows.column_labels = input.database.labels;
+  rows.self = input.database.self;
+  rows.mixed = input.mixed;
+  if (options.simix && !rows.mixed.defined()) {
+    rows.mixed = random_pairs(input.labels, input.seed, options.simix_limit);
+  }
+  const RowOutput output = differentiable_rows(loss, rows, options.limits());
+  return {output.value,
+          {{row, static_cast<double>(output.rows - output.without_positives)},
+           {row + "_without_positives",
+            static_cast<double>(output.without_positives)}}};
+}
+
+MixedPairs random_pairs(const Tensor& labels, uint64_t seed, int64_t limit) {
+  const Tensor here = labels.cpu().contiguous();
+  const int64_t* label = here.data_ptr<int64_t>();
+  std::vector<int64_t> order(static_cast<size_t>(here.numel()));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return label[a] < label[b]; });
+  std::vector<int64_t> pairs;
+  for (size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    while (end < order.size() && label[order[end]] == label[order[begin]]) {
+      ++end;
+    }
+    const auto size = static_cast<int64_t>(end - begin);
+    const auto before = static_cast<int64_t>(pairs.size() / 2);
+    TORCH_CHECK_VALUE(
+        size * (size - 1) / 2 <= limit - before,
+        "SiMix makes a virtual example "
+        "for every pair of a class, more than simix_limit (",
+        limit, ") in this batch: class ", label[order[begin]], " has ", size,
+        " examples; use fewer of a class (sampler.per_class), or a larger "
+        "simix_limit");
+    for (size_t i = begin; i < end; ++i) {
+      for (size_t j = i + 1; j < end; ++j) {
+        pairs.insert(pairs.end(), {order[i], order[j]});
+      }
+    }
+  }
+  const auto count = static_cast<int64_t>(pairs.size() / 2);
+  MixedPairs mixed;
+  mixed.pairs = torch::tensor(pairs, torch::kLong).view({count, 2});
+  mixed.alphas = torch::empty({count}, torch::kDouble);
+  Rng rng(seed, Stream::kSimix);
+  double* alpha = mixed.alphas.data_ptr<double>();
+  for (int64_t i = 0; i < count; ++i) alpha[i] = rng.uniform();
+  return mixed;
+}
+
+}  // namespace kith
