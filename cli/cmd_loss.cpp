@@ -19,10 +19,13 @@ struct LossFlags {
   std::string embeddings;
   std::string labels;
   std::string tuples;
+  std::string pairs;
+  std::string alphas;
   std::string grad;
   std::string normalize = "auto";
   std::string precision = "auto";
   std::vector<std::string> overrides;
+  int64_t seed = 0;
   bool json = false;
   DeviceFlags device;
 };
@@ -45,14 +48,27 @@ Tensor load_tuples(const std::string& path) {
   return tuples.to(at::kLong);
 }
 
+MixedPairs load_mixed(const LossFlags& flags) {
+  MixedPairs mixed;
+  mixed.pairs = load_npy(flags.pairs);
+  if (mixed.pairs.scalar_type() != at::kLong &&
+      mixed.pairs.scalar_type() != at::kInt) {
+    throw DataError(flags.pairs + ": pairs must be integers [V, 2]");
+  }
+  mixed.pairs = mixed.pairs.to(at::kLong);
+  mixed.alphas = load_npy(flags.alphas);
+  return mixed;
+}
+
 /// Embeddings and labels were checked as they were read: what is refused here
-/// are the tuples.
+/// are the tuples or the pairs.
 LossOutput compute(const Loss& loss, const LossInput& input,
                    const LossFlags& flags) {
   try {
     return compute_loss(loss, input);
   } catch (const c10::ValueError& error) {
-    throw DataError((flags.tuples.empty() ? "" : flags.tuples + ": ") +
+    const std::string file = flags.tuples.empty() ? flags.pairs : flags.tuples;
+    throw DataError((file.empty() ? "" : file + ": ") +
                     error.what_without_backtrace());
   }
 }
@@ -64,6 +80,13 @@ void run_loss(const LossFlags& flags) {
     throw ConfigError("--tuples: " + flags.name +
                       " uses the whole batch and takes no tuples");
   }
+  if (flags.pairs.empty() != flags.alphas.empty()) {
+    throw ConfigError("--pairs and --alphas are given together");
+  }
+  if (!flags.pairs.empty() && !loss->takes_mixed()) {
+    throw ConfigError("--pairs: " + flags.name +
+                      " takes no virtual examples (SiMix)");
+  }
   Tensor raw = load_embeddings(flags.embeddings);
   const Tensor labels = load_labels(flags.labels, raw.size(0));
   if (flags.precision != "auto") {
@@ -72,11 +95,14 @@ void run_loss(const LossFlags& flags) {
   raw = raw.to(device).requires_grad_(true);
   const bool normalised = flags.normalize == "true" ||
                           (flags.normalize == "auto" && loss->wants_unit());
-  LossInput input{normalised ? normalize_rows(raw) : raw, labels.to(device),
-                  Tensor()};
+  LossInput input;
+  input.embeddings = normalised ? normalize_rows(raw) : raw;
+  input.labels = labels.to(device);
   if (!flags.tuples.empty()) {
     input.tuples = load_tuples(flags.tuples).to(device);
   }
+  if (!flags.pairs.empty()) input.mixed = load_mixed(flags);
+  input.seed = static_cast<uint64_t>(flags.seed);
   const LossOutput output = compute(*loss, input, flags);
   output.value.backward();
   const Tensor grad =
@@ -122,6 +148,16 @@ void add_loss(CLI::App& app) {
   command->add_option("--tuples", flags->tuples,
                       "Integer .npy [T, 2] pairs or [T, 3] triplets (anchor, "
                       "positive, negative); without it, all pairs");
+  command->add_option("--pairs", flags->pairs,
+                      "Integer .npy [V, 2]: SiMix's virtual examples mix these "
+                      "positions, of one class each");
+  command->add_option("--alphas", flags->alphas,
+                      "Float .npy [V]: the share of the first of each pair");
+  command
+      ->add_option("--seed", flags->seed,
+                   "Of alphas that are drawn (--set simix=true)")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   command
       ->add_option("--set", flags->overrides,
                    "An option of the loss, such as t2=0.1 or k=[1,2]")

@@ -20,6 +20,7 @@ using Json = nlohmann::json;
 
 const std::map<std::string, std::string> kLossOfItem = {
     {"rsk", "recall_at_k"},
+    {"rsk_simix", "recall_at_k"},
     {"pml_contrastive", "contrastive"},
     {"rev_contrastive", "contrastive"}};
 
@@ -42,7 +43,7 @@ std::vector<std::string> arguments_of(const GoldenFiles& golden,
   for (const auto& [key, value] : evaluation.at("hyper").items()) {
     add("--set", key + "=" + value.dump());
   }
-  if (golden.item == "rsk" && evaluation.at("variant") != "paper") {
+  if (golden.item.starts_with("rsk") && evaluation.at("variant") != "paper") {
     add("--set", "query_in_database=true");
   }
   if (!evaluation.at("l2_normalize_input").get<bool>()) {
@@ -50,6 +51,10 @@ std::vector<std::string> arguments_of(const GoldenFiles& golden,
   }
   if (meta.at("arrays").contains("triplets")) {
     add("--tuples", golden.path("triplets"));
+  }
+  if (meta.at("arrays").contains("alphas")) {
+    add("--pairs", golden.path("pairs"));
+    add("--alphas", golden.path("alphas"));
   }
   return arguments;
 }
@@ -122,6 +127,10 @@ void check_item(const std::string& item) {
 }
 
 TEST(LossCommand, AgreesWithThePublishedRecallAtK) { check_item("rsk"); }
+
+TEST(LossCommand, AgreesWithThePublishedSimilarityMixup) {
+  check_item("rsk_simix");
+}
 
 TEST(LossCommand, AgreesWithContrastiveOnAllPairs) {
   check_item("pml_contrastive");
@@ -223,6 +232,81 @@ TEST_F(LossCommandInput, WrongTuplesAreRefused) {
          {wide, "2 or 3 columns"});
   refuse(1, "contrastive", embeddings_, labels_, {"--tuples", embeddings_},
          {embeddings_, "integers"});
+}
+
+TEST_F(LossCommandInput, DrawnAlphasBelongToTheSeed) {
+  const auto value = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {
+        "loss",     "recall_at_k", "--embeddings", embeddings_,
+        "--labels", labels_,       "--set",        "simix=true",
+        "--set",    "k=[1,2]",     "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Json json = Json::parse(expect_success(arguments).out);
+    // 8 points and 4 virtual ones.
+    EXPECT_EQ(json.at("stats").at("queries"), 12);
+    return json.at("value").get<double>();
+  };
+  const double first = value({"--seed", "1"});
+  EXPECT_EQ(value({"--seed", "1"}), first);
+  EXPECT_NE(value({"--seed", "2"}), first);
+  EXPECT_EQ(value({"--seed", "0"}), value({}));
+  refuse(2, "recall_at_k", embeddings_, labels_, {"--seed", "-1"}, {"--seed"});
+}
+
+TEST_F(LossCommandInput, WrongPairsAreRefused) {
+  Array pair = make_array(DType::kI64, {1, 2});
+  pair.values<int64_t>()[1] = 1;
+  const std::string pairs = save("pairs.npy", pair);
+  const std::string alphas = save("alphas.npy", make_array(DType::kF32, {1}));
+  const auto refused = [&](int exit_code, const std::string& loss,
+                           const std::vector<std::string>& more,
+                           const std::vector<std::string_view>& parts) {
+    refuse(exit_code, loss, embeddings_, labels_, more, parts);
+  };
+  expect_success({"loss", "recall_at_k", "--embeddings", embeddings_,
+                  "--labels", labels_, "--pairs", pairs, "--alphas", alphas});
+  refused(2, "recall_at_k", {"--pairs", pairs},
+          {"--pairs", "--alphas", "together"});
+  refused(2, "recall_at_k", {"--alphas", alphas},
+          {"--pairs", "--alphas", "together"});
+  refused(2, "contrastive", {"--pairs", pairs, "--alphas", alphas},
+          {"--pairs", "contrastive", "no virtual examples"});
+  refused(1, "recall_at_k", {"--pairs", alphas, "--alphas", alphas},
+          {alphas, "integers [V, 2]"});
+  refused(1, "recall_at_k", {"--pairs", labels_, "--alphas", alphas},
+          {labels_, "[V, 2]"});
+  const std::string two = save("two.npy", make_array(DType::kF32, {2}));
+  refused(1, "recall_at_k", {"--pairs", pairs, "--alphas", two},
+          {"alphas", "[1]"});
+  pair.values<int64_t>()[1] = 2;
+  const std::string classes = save("classes.npy", pair);
+  refused(1, "recall_at_k", {"--pairs", classes, "--alphas", alphas},
+          {classes, "pair 0", "two classes"});
+  pair.values<int64_t>()[1] = 8;
+  const std::string outside = save("outside.npy", pair);
+  refused(1, "recall_at_k", {"--pairs", outside, "--alphas", alphas},
+          {outside, "positions 0 to 8", "0 to 7"});
+}
+
+TEST_F(LossCommandInput, TooManyVirtualExamplesAreRefused) {
+  refuse(1, "recall_at_k", embeddings_, labels_,
+         {"--set", "simix=true", "--set", "simix_limit=3"},
+         {"simix_limit (3)", "class 3 has 2 examples", "sampler.per_class"});
+}
+
+/// KITH_CPU chooses the instructions of the kernels.
+TEST_F(LossCommandInput, CpuLevelIsAVariableOfTheEnvironment) {
+  const auto run = [&](const std::string& level) {
+    return run_program({"/usr/bin/env", "KITH_CPU=" + level, KITH_PROGRAM,
+                        "loss", "recall_at_k", "--embeddings", embeddings_,
+                        "--labels", labels_});
+  };
+  EXPECT_EQ(run("plain").exit_code, 0);
+  const ProgramResult wrong = run("avx9");
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_NE(wrong.err.find("kith: KITH_CPU is 'avx9'"), std::string::npos)
+      << wrong.err;
+  EXPECT_NE(wrong.err.find("plain"), std::string::npos) << wrong.err;
 }
 
 TEST_F(LossCommandInput, UnwritableGradientIsReported) {

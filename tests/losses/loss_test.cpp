@@ -58,6 +58,50 @@ TEST_F(ComputeLoss, RefusesTuplesForALossOfTheWholeBatch) {
   expect_refused("recall_at_k", "no tuples");
 }
 
+TEST_F(ComputeLoss, ChecksPairsOfVirtualExamples) {
+  const Tensor alpha = torch::full({1}, 0.5);
+  const auto give = [&](const Tensor& pairs, const Tensor& alphas) {
+    input_.mixed = {pairs, alphas};
+  };
+  const auto pair = [](int64_t i, int64_t j) {
+    return labels_of({i, j}).view({1, 2});
+  };
+  give(pair(0, 1), alpha);
+  compute_loss(*make_loss("{name: recall_at_k}"), input_);
+  give(pair(0, 2), alpha);
+  expect_refused("recall_at_k", "pair 0", "two classes");
+  give(pair(1, 1), alpha);
+  expect_refused("recall_at_k", "example with itself");
+  give(pair(3, 4), alpha);
+  expect_refused("recall_at_k", "positions 3 to 4", "batch of 4 has 0 to 3");
+  give(pair(-1, 0), alpha);
+  expect_refused("recall_at_k", "positions -1 to 0");
+}
+
+TEST_F(ComputeLoss, ChecksShapesOfVirtualExamples) {
+  const Tensor pair = labels_of({0, 1}).view({1, 2});
+  input_.mixed = {labels_of({0, 1}), torch::full({1}, 0.5)};
+  expect_refused("recall_at_k", "pairs", "int64 [V, 2]", "[2]");
+  input_.mixed = {torch::zeros({1, 2}), torch::full({1}, 0.5)};
+  expect_refused("recall_at_k", "pairs", "int64", "Float");
+  input_.mixed = {pair, torch::full({2}, 0.5)};
+  expect_refused("recall_at_k", "alphas", "[1]");
+  input_.mixed = {pair, labels_of({1})};
+  expect_refused("recall_at_k", "alphas", "floating point");
+  input_.mixed = {pair, Tensor()};
+  expect_refused("recall_at_k", "alphas");
+}
+
+TEST_F(ComputeLoss, RefusesVirtualExamplesForALossThatTakesNone) {
+  input_.mixed = {labels_of({0, 1}).view({1, 2}), torch::full({1}, 0.5)};
+  expect_refused("contrastive", "no virtual examples");
+}
+
+TEST_F(ComputeLoss, NpairRefusesTuplesWithoutPositives) {
+  input_.tuples = labels_of({0, 1, 1, 2}).view({2, 2});
+  expect_refused("npair", "npair", "second column", "same label");
+}
+
 TEST(LossRegistry, NamesTheNearestLoss) {
   expect_error<ConfigError>([] { make_loss("{name: recal_at_k}"); },
                             "unknown loss 'recal_at_k'",

@@ -147,13 +147,30 @@ TEST(RecallAtKLoss, CountsQueriesWithoutPositives) {
   EXPECT_EQ(output.stats, expected);
 }
 
+TEST(RecallAtKLoss, AverageOverMoreKWithVirtualExamples) {
+  const Tensor x = normalize_rows(random_normal({9, 3}, 1));
+  LossInput input;
+  input.embeddings = x;
+  input.labels = labels_of({1, 2, 1, 3, 1, 2, 3, 3, 3});
+  const auto value = [&](const std::string& options) {
+    return compute_loss(*make_loss("{name: recall_at_k" + options + "}"), input)
+        .value.item<double>();
+  };
+  EXPECT_EQ(value(""), value(", k: [1, 2, 4, 8, 16]"));
+  EXPECT_EQ(value(", k: []"), value(""));
+  EXPECT_EQ(value(", simix: true"),
+            value(", simix: true, k: [1, 2, 4, 8, 12, 16, 20, 24, 28, 32]"));
+}
+
 TEST(RecallAtKLoss, RefusesBadOptions) {
   const auto refused = [](const std::string& options, const auto&... parts) {
     expect_error<ConfigError>(
         [&] { make_loss("{name: recall_at_k, " + options + "}"); }, parts...);
   };
-  refused("k: []", "loss.k", "empty");
   refused("k: [1, 0]", "loss.k", "at least 1");
+  std::string many = "1";
+  for (int k = 2; k <= 65; ++k) many += ", " + std::to_string(k);
+  refused("k: [" + many + "]", "loss.k", "65 entries", "at most 64");
   refused("t1: 0", "loss.t1", "greater than 0");
   refused("t2: -1", "loss.t2", "greater than 0");
   refused("query_in_databse: true", "query_in_database");

@@ -30,9 +30,10 @@ using Names = std::vector<std::string>;
 /// The names registered by the files of each plug-in folder.
 using Registries = std::map<std::string, Names>;
 
-/// Files in plug-in folders that define the registry, not a part.
+/// Files in plug-in folders that define the registry or what parts share.
 const std::set<std::string> kRegistryFiles = {
-    "losses/loss.cpp", "miners/miner.cpp", "samplers/sampler.cpp"};
+    "losses/loss.cpp", "losses/row_loss.cpp", "miners/miner.cpp",
+    "samplers/sampler.cpp"};
 
 /// What is wrong between plug-in files ("losses/contrastive.cpp") and
 /// registries: a file that registers nothing under its own name, a file in a

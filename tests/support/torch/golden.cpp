@@ -46,6 +46,16 @@ std::vector<GoldenCase> golden_cases(const std::string& item) {
   return cases;
 }
 
+std::vector<std::string> golden_items() {
+  std::vector<std::string> items;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(KITH_GOLDEN_DIR)) {
+    if (entry.is_directory()) items.push_back(entry.path().filename().string());
+  }
+  std::sort(items.begin(), items.end());
+  return items;
+}
+
 std::vector<GoldenCase> golden_cases(const std::vector<std::string>& items) {
   std::vector<GoldenCase> all;
   for (const std::string& item : items) {

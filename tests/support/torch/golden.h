@@ -30,6 +30,9 @@ inline void PrintTo(const GoldenCase& golden, std::ostream* out) {
 /// The cases of an item in the order of their names.
 std::vector<GoldenCase> golden_cases(const std::string& item);
 
+/// All items, sorted.
+std::vector<std::string> golden_items();
+
 /// The cases of several items.
 std::vector<GoldenCase> golden_cases(const std::vector<std::string>& items);
 

@@ -34,4 +34,14 @@ LossGradient differentiate_normalized(const Loss& loss,
   return run(loss, input, /*normalize=*/true);
 }
 
+LossInput moved_to(LossInput input, const at::Device& device) {
+  for (Tensor* tensor :
+       {&input.embeddings, &input.labels, &input.tuples, &input.mixed.pairs,
+        &input.mixed.alphas, &input.database.embeddings, &input.database.labels,
+        &input.database.self}) {
+    if (tensor->defined()) *tensor = tensor->to(device);
+  }
+  return input;
+}
+
 }  // namespace kith

@@ -23,4 +23,7 @@ LossGradient differentiate(const Loss& loss, const LossInput& input);
 /// that of the rows before.
 LossGradient differentiate_normalized(const Loss& loss, const LossInput& input);
 
+/// The same input on another device.
+LossInput moved_to(LossInput input, const at::Device& device);
+
 }  // namespace kith
