@@ -20,6 +20,7 @@ void add_eval(CLI::App& app);
 void add_embed(CLI::App& app);
 void add_metrics(CLI::App& app);
 void add_loss(CLI::App& app);
+void add_bench(CLI::App& app);
 void add_list(CLI::App& app);
 
 /// --device and --threads.

@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
   kith::add_embed(app);
   kith::add_metrics(app);
   kith::add_loss(app);
+  kith::add_bench(app);
   kith::add_list(app);
   try {
     app.parse(argc, argv);
