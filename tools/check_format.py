@@ -17,7 +17,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 VERSION = 14
-FOLDERS = ["kith", "cli", "tests", "bench", "examples"]
+FOLDERS = ["kith", "cli", "python", "tests", "bench", "examples"]
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
 SKIPPED = 77
 
