@@ -48,6 +48,8 @@ void check_mixed(const Loss& loss, const LossInput& input) {
                         alphas.size(0) == pairs.size(0),
                     "alphas must be floating point [", pairs.size(0), "]");
   if (pairs.numel() == 0) return;
+  TORCH_CHECK_VALUE(alphas.ge(0).logical_and(alphas.le(1)).all().item<bool>(),
+                    "alphas must lie in [0, 1]");
   const int64_t count = input.embeddings.size(0);
   TORCH_CHECK_VALUE(
       pairs.min().item<int64_t>() >= 0 && pairs.max().item<int64_t>() < count,
@@ -132,6 +134,8 @@ LossOutput compute_loss(const Loss& loss, const LossInput& input) {
                     input.labels.scalar_type(), " ", input.labels.sizes());
   check_device(x, input.labels, "labels");
   if (input.tuples.defined()) check_tuples(loss, input);
+  TORCH_CHECK_VALUE(input.mixed.defined() || !input.mixed.alphas.defined(),
+                    "alphas need the pairs that they mix");
   if (input.mixed.defined()) check_mixed(loss, input);
   if (input.database.defined()) check_database(loss, input);
   return loss.forward(input);

@@ -4,7 +4,7 @@
 
 namespace kith {
 
-/// x / ||x|| by rows. A row of zeros stays zero, with a zero gradient.
+/// x / ||x|| by rows. A row of zeros stays zero, as if its norm were 1.
 Tensor normalize_rows(const Tensor& x);
 
 /// weight * mean |x|^2 over the rows, or weight * mean |x|; zero for no rows.

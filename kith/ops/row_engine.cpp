@@ -8,7 +8,7 @@
 
 #include "kith/ops/class_ops.h"
 #include "kith/ops/gpu.h"
-#include "kith/ops/pairwise.h"
+#include "kith/ops/row_side.h"
 
 namespace kith {
 namespace {
@@ -17,58 +17,12 @@ template <class T>
 constexpr at::ScalarType kType = sizeof(T) == sizeof(float) ? at::kFloat
                                                             : at::kDouble;
 
+/// What kernels take of a tensor of positions, which may be undefined.
 const int64_t* ints(const Tensor& t) {
   return t.defined() ? t.data_ptr<int64_t>() : nullptr;
 }
 
-/// Rows or columns of a walk: the sorted vectors and their gradient.
-template <class T>
-struct Side {
-  SortedSet set;
-  Tensor x;            ///< [N, D] sorted, normalised if asked
-  Tensor norms;        ///< [N, 1] before normalisation
-  Tensor dx;           ///< [N, D]
-  Tensor half_square;  ///< [N] |x|^2 / 2, if the loss is Euclidean
-
-  Side(const Tensor& vectors, SortedSet sorted, bool normalize, bool euclidean)
-      : set(std::move(sorted)) {
-    x = vectors.index_select(0, set.order);
-    if (normalize) {
-      norms = x.norm(2, 1, /*keepdim=*/true);
-      norms.masked_fill_(norms == 0, 1);
-      x.div_(norms);
-    }
-    if (euclidean) half_square = x.square().sum(1).mul_(0.5);
-  }
-
-  /// The gradient with respect to the vectors as given, in their order.
-  Tensor gradient() {
-    if (norms.defined()) {
-      dx.sub_(x * (x * dx).sum(1, /*keepdim=*/true)).div_(norms);
-    }
-    x.index_copy_(0, set.order, dx);  // the sorted copy is no longer needed
-    dx = Tensor();
-    return x;
-  }
-
-  MixedItems items() const { return items({0, set.examples, 0, set.items}); }
-
-  MixedItems items(const Stretch& part) const {
-    MixedItems items;
-    items.examples = part.end - part.begin;
-    items.items = part.item_end - part.item_begin;
-    items.first_parent = ints(set.first_parent) + part.item_begin;
-    items.second_parent = ints(set.second_parent) + part.item_begin;
-    items.alpha = set.alpha.data_ptr<double>() + part.item_begin;
-    items.child_start = ints(set.child_start) + part.begin;
-    items.children = ints(set.children);
-    items.child_share = set.child_share.data_ptr<double>();
-    items.example0 = part.begin;
-    items.item0 = part.item_begin;
-    return items;
-  }
-};
-
+/// One loss on one batch; T is the type of its numbers.
 template <class T>
 class Walk {
  public:
@@ -130,7 +84,7 @@ class Walk {
   }
 
  private:
-  Side<T>& columns() { return columns_ ? *columns_ : *rows_; }
+  RowSide& columns() { return columns_ ? *columns_ : *rows_; }
   static T* data(const Tensor& t) {
     return t.defined() ? t.data_ptr<T>() : nullptr;
   }
@@ -141,14 +95,14 @@ class Walk {
       ranges_ = batch.ranges;
       real_ranges_ = batch.example_ranges;
       without_positives_ = ranges_.alone;
-      rows_ = std::make_unique<Side<T>>(input.rows, std::move(batch.set),
+      rows_ = std::make_unique<RowSide>(input.rows, std::move(batch.set),
                                         input.normalize, euclidean_);
       return;
     }
-    rows_ = std::make_unique<Side<T>>(
+    rows_ = std::make_unique<RowSide>(
         input.rows, sort_by_label(input.row_labels, MixedPairs()),
         input.normalize, euclidean_);
-    columns_ = std::make_unique<Side<T>>(
+    columns_ = std::make_unique<RowSide>(
         input.columns, sort_by_label(input.column_labels, MixedPairs()),
         input.normalize, euclidean_);
     ranges_ = class_ranges(rows_->set.labels, columns_->set.labels);
@@ -455,8 +409,8 @@ class Walk {
   RowKernels<T> kernels_;
   const ClassOps<T>* ops_ = nullptr;
   RowSizes sizes_;
-  std::unique_ptr<Side<T>> rows_;
-  std::unique_ptr<Side<T>> columns_;  ///< Null if the rows are the columns.
+  std::unique_ptr<RowSide> rows_;
+  std::unique_ptr<RowSide> columns_;  ///< Null if the rows are the columns.
   ClassRanges ranges_;
   ClassRanges real_ranges_;
   RowTable<T> table_;
@@ -481,6 +435,17 @@ RowOutput run_typed(const RowLoss& loss, const RowInput& input,
   return Walk<float>(loss, input, limits, with_gradient).run();
 }
 
+/// Virtual examples have similarities only: 2 - 2 s stands for their squared
+/// distance, which is that of unit vectors.
+void check_unit(const Tensor& x) {
+  const at::NoGradGuard no_grad;
+  constexpr double kSlack = 1e-2;
+  TORCH_CHECK_VALUE(
+      x.numel() == 0 || (x.norm(2, 1) - 1).abs().max().item<double>() < kSlack,
+      "SiMix with a loss on distances needs unit vectors: normalise the "
+      "embeddings first");
+}
+
 }  // namespace
 
 RowOutput run_rows(const RowLoss& loss, const RowInput& input,
@@ -491,6 +456,9 @@ RowOutput run_rows(const RowLoss& loss, const RowInput& input,
                     input.rows.scalar_type());
   TORCH_CHECK_VALUE(!input.columns.defined() || !input.mixed.defined(),
                     "SiMix needs the queries to be their own database");
+  if (loss.euclidean && input.mixed.defined() && !input.normalize) {
+    check_unit(input.rows);
+  }
   return run_typed(loss, input, limits, with_gradient);
 }
 

@@ -5,11 +5,12 @@
 // A warp works on one row. The first walk reads a row of the tile once, four
 // neighbouring columns a lane, and keeps what it sums in registers; bins lie in
 // shared memory, one column of banks a lane, so that lanes never meet. In the
-// second walk a block of threads takes a square of the tile: first each row's
-// slopes, along the rows, then the columns' (they are rows of the same table)
-// down the columns, from the copy in shared memory; its rows are padded by one
-// number, so both directions are free of bank conflicts. Each number of the
-// tile is read and written once.
+// second walk a block of threads takes a square of the tile to shared memory,
+// with what it must know of its rows and columns: first the rows' slopes, along
+// the rows, then the columns' (they are rows of the same table) down the
+// columns. Each number of the tile is read and written once.
+
+#include <type_traits>
 
 #include "kith/ops/cuda/launch.cuh"
 #include "kith/ops/rows/row.h"
@@ -84,7 +85,8 @@ struct WarpTeam {
       T s[kWide];
     };
     const int64_t whole = n / kWide * kWide;
-    for (int64_t j = lane() * kWide; j < whole; j += kWarp * kWide) {
+    _Pragma("unroll 2")  // the next load before this one is used up
+        for (int64_t j = lane() * kWide; j < whole; j += kWarp * kWide) {
       const Wide wide = *reinterpret_cast<const Wide*>(s + j);
       if (j + kWide <= gap || j >= gap_end) {
         sweep.absorb(wide.s);
@@ -166,7 +168,7 @@ constexpr int kSquare = sizeof(T) == sizeof(float) ? 64 : 32;
 /// What a block of threads knows of its rows or of its columns.
 template <class Slope, int edge>
 struct Lines {
-  Slope slope[edge];
+  alignas(16) Slope slope[edge];
   int gap[edge];      ///< Its own class begins here in the square,
   int gap_end[edge];  ///< and ends here.
 };
@@ -177,11 +179,12 @@ template <class T, class Slope, int edge>
 __device__ void load_lines(const RowTable<T>& table, int64_t index0,
                            int64_t across0, int count,
                            Lines<Slope, edge>& lines) {
-  static_assert(sizeof(Slope) % sizeof(int) == 0);
-  const int* from = reinterpret_cast<const int*>(
+  using Word = std::conditional_t<sizeof(Slope) % sizeof(int4) == 0, int4, int>;
+  static_assert(sizeof(Slope) % sizeof(Word) == 0);
+  const Word* from = reinterpret_cast<const Word*>(
       static_cast<const Slope*>(table.slopes) + index0);
-  int* to = reinterpret_cast<int*>(lines.slope);
-  const int words = count * static_cast<int>(sizeof(Slope) / sizeof(int));
+  Word* to = reinterpret_cast<Word*>(lines.slope);
+  const int words = count * static_cast<int>(sizeof(Slope) / sizeof(Word));
   for (int w = threadIdx.x; w < words; w += kSlopeThreads) to[w] = from[w];
   if (threadIdx.x >= count) return;
   const int64_t i = index0 + threadIdx.x;
@@ -191,81 +194,119 @@ __device__ void load_lines(const RowTable<T>& table, int64_t index0,
       min_of<int64_t>(max_of<int64_t>(table.last[i] - across0, 0), edge));
 }
 
+/// A square of a tile in shared memory. Rows are one number longer than it, so
+/// that 16 neighbours of a row and the same of the row 16 below lie in 32
+/// different banks, and likewise down the columns.
+template <class T>
+struct Square {
+  static constexpr int kEdge = kSquare<T>;
+  static constexpr int kWide = 16 / sizeof(T);
+  T at[kEdge][kEdge + 1];
+
+  struct alignas(16) Wide {
+    T s[kWide];
+  };
+
+  /// Calls f(row, first column) for each 16 bytes; by all threads.
+  template <class F>
+  __device__ static void each_wide(int rows, const F& f) {
+    constexpr int kInRow = kEdge / kWide;
+    KITH_UNROLL
+    for (int n = 0; n < kEdge * kInRow / kSlopeThreads; ++n) {
+      const int r = threadIdx.x / kInRow + n * (kSlopeThreads / kInRow);
+      if (r < rows) f(r, static_cast<int>(threadIdx.x % kInRow) * kWide);
+    }
+  }
+
+  __device__ void load(const T* from, int64_t stride, int rows, int cols) {
+    each_wide(rows, [&](int r, int c) {
+      const T* line = from + r * stride + c;
+      if (c + kWide <= cols) {
+        const Wide wide = *reinterpret_cast<const Wide*>(line);
+        for (int i = 0; i < kWide; ++i) at[r][c + i] = wide.s[i];
+      } else {
+        for (int i = 0; i < kWide; ++i) {
+          at[r][c + i] = c + i < cols ? line[i] : T(0);
+        }
+      }
+    });
+  }
+
+  __device__ void store(T* to, int64_t stride, int rows, int cols) const {
+    each_wide(rows, [&](int r, int c) {
+      T* line = to + r * stride + c;
+      if (c + kWide <= cols) {
+        Wide wide;
+        for (int i = 0; i < kWide; ++i) wide.s[i] = at[r][c + i];
+        *reinterpret_cast<Wide*>(line) = wide;
+      } else {
+        for (int i = 0; i < kWide && c + i < cols; ++i) line[i] = at[r][c + i];
+      }
+    });
+  }
+};
+
+/// Slopes of lines [0, count) of a square by half warps, a line each and the
+/// line 16 below it: number k of line n is from(n, k), and its slope goes to
+/// to(n, k, slope). Called by all threads.
+template <class T, class Slope, class From, class To>
+__device__ void line_slopes(const Lines<Slope, kSquare<T>>& lines, int count,
+                            const From& from, const To& to) {
+  constexpr int kHalf = kWarp / 2;
+  constexpr int kEach = kSquare<T> / kHalf;  // numbers of a line a lane has
+  const int warp = threadIdx.x / kWarp;
+  const int half = threadIdx.x % kWarp / kHalf;
+  const int lane = threadIdx.x % kHalf;
+  for (int pair = warp; pair < kSquare<T> / 2; pair += kSlopeThreads / kWarp) {
+    const int n = pair / kHalf * kWarp + pair % kHalf + half * kHalf;
+    if (n >= count) continue;
+    T s[kEach];
+    KITH_UNROLL
+    for (int k = 0; k < kEach; ++k) s[k] = from(n, lane + k * kHalf);
+    lines.slope[n].apply(s);
+    const int gap = lines.gap[n];
+    const int gap_end = lines.gap_end[n];
+    KITH_UNROLL
+    for (int k = 0; k < kEach; ++k) {
+      const int across = lane + k * kHalf;
+      to(n, across, across >= gap && across < gap_end ? T(0) : s[k]);
+    }
+  }
+}
+
 template <template <class> class Row, class T>
 __global__ void __launch_bounds__(kSlopeThreads)
     slope_kernel(RowTable<T> table, Tile<T> tile, bool both_sides) {
   constexpr int kEdge = kSquare<T>;
-  constexpr int kEach = kEdge / kWarp;  // numbers of a line a lane has
-  constexpr int kWarps = kSlopeThreads / kWarp;
-  using Slope = typename Row<T>::Slope;
-  __shared__ T similarity[kEdge][kEdge + 1];
-  __shared__ T slopes[kEdge][kEdge + 1];
-  __shared__ alignas(16) unsigned char row_store[sizeof(Lines<Slope, kEdge>)];
-  __shared__ alignas(16) unsigned char col_store[sizeof(Lines<Slope, kEdge>)];
-  auto& row_lines = reinterpret_cast<Lines<Slope, kEdge>&>(row_store);
-  auto& col_lines = reinterpret_cast<Lines<Slope, kEdge>&>(col_store);
-  const int lane = threadIdx.x % kWarp;
-  const int warp = threadIdx.x / kWarp;
+  using Known = Lines<typename Row<T>::Slope, kEdge>;
+  __shared__ Square<T> similarity;
+  __shared__ Square<T> slopes;
+  __shared__ alignas(16) unsigned char row_store[sizeof(Known)];
+  __shared__ alignas(16) unsigned char column_store[sizeof(Known)];
+  Known& row_lines = reinterpret_cast<Known&>(row_store);
+  Known& column_lines = reinterpret_cast<Known&>(column_store);
   const int64_t row0 = int64_t{blockIdx.y} * kEdge;
   const int64_t col0 = int64_t{blockIdx.x} * kEdge;
   const int rows = static_cast<int>(min_of<int64_t>(kEdge, tile.rows - row0));
   const int cols = static_cast<int>(min_of<int64_t>(kEdge, tile.cols - col0));
+  T* data = tile.data + row0 * tile.stride + col0;
+  similarity.load(data, tile.stride, rows, cols);
   load_lines(table, tile.row0 + row0, tile.col0 + col0, rows, row_lines);
   if (both_sides) {
-    load_lines(table, tile.col0 + col0, tile.row0 + row0, cols, col_lines);
+    load_lines(table, tile.col0 + col0, tile.row0 + row0, cols, column_lines);
   }
   __syncthreads();
-
-  for (int r = warp; r < rows; r += kWarps) {
-    T* line = tile.data + (row0 + r) * tile.stride + col0;
-    T s[kEach];
-    KITH_UNROLL
-    for (int k = 0; k < kEach; ++k) {
-      const int c = lane + k * kWarp;
-      s[k] = c < cols ? line[c] : T(0);
-      similarity[r][c] = s[k];
-    }
-    row_lines.slope[r].apply(s);
-    const int gap = row_lines.gap[r];
-    const int gap_end = row_lines.gap_end[r];
-    KITH_UNROLL
-    for (int k = 0; k < kEach; ++k) {
-      const int c = lane + k * kWarp;
-      const T g = c >= gap && c < gap_end ? T(0) : s[k];
-      if (both_sides) {
-        slopes[r][c] = g;
-      } else if (c < cols) {
-        line[c] = g;
-      }
-    }
-  }
-  if (!both_sides) return;
+  line_slopes<T>(
+      row_lines, rows, [&](int r, int c) { return similarity.at[r][c]; },
+      [&](int r, int c, T slope) { slopes.at[r][c] = slope; });
   __syncthreads();
-  for (int c = warp; c < cols; c += kWarps) {
-    T s[kEach];
-    KITH_UNROLL
-    for (int k = 0; k < kEach; ++k) {
-      const int r = lane + k * kWarp;
-      s[k] = r < rows ? similarity[r][c] : T(0);
-    }
-    col_lines.slope[c].apply(s);
-    const int gap = col_lines.gap[c];
-    const int gap_end = col_lines.gap_end[c];
-    KITH_UNROLL
-    for (int k = 0; k < kEach; ++k) {
-      const int r = lane + k * kWarp;
-      if (r < rows && (r < gap || r >= gap_end)) slopes[r][c] += s[k];
-    }
+  if (both_sides) {
+    line_slopes<T>(
+        column_lines, cols, [&](int c, int r) { return similarity.at[r][c]; },
+        [&](int c, int r, T slope) { slopes.at[r][c] += slope; });
+    __syncthreads();
   }
-  __syncthreads();
-  for (int r = warp; r < rows; r += kWarps) {
-    T* line = tile.data + (row0 + r) * tile.stride + col0;
-    KITH_UNROLL
-    for (int k = 0; k < kEach; ++k) {
-      const int c = lane + k * kWarp;
-      if (c < cols) line[c] = slopes[r][c];
-    }
-  }
+  slopes.store(data, tile.stride, rows, cols);
 }
 
 template <template <class> class Row, class T>

@@ -24,7 +24,7 @@ struct RankRow {
   static constexpr int kSlope = 3;
   static constexpr int kWeight = 2;
   static constexpr int kNotes = 4;
-  static constexpr int kCentre = 0;  ///< The fields: c,
+  static constexpr int kOffset = 0;  ///< The fields: -c k,
   static constexpr int kWide = 1;    ///< and 1 if the spread is too large.
   static constexpr int kFields = 2;
 
@@ -61,13 +61,14 @@ struct RankRow {
     low = team.min(low);
     high = team.max(high);
     const T centre = low <= high ? (low + high) / 2 : T(0);
+    const T offset = -centre * scale;
     const bool wide = (high - centre) * scale > kSpread;
     if (team.leader()) {
-      row.fields[kCentre] = centre;
+      row.fields[kOffset] = offset;
       row.fields[kWide] = wide ? T(1) : T(0);
     }
     for (int64_t x = team.lane(); x < row.size; x += team.size()) {
-      const T u = (row.similarity[x] - centre) * scale;
+      const T u = row.similarity[x] * scale + offset;
       row.note(kScaled, x) = u;
       row.note(kPower, x) = wide ? T(1) : exp2_of(cut_off<T>(u, kMost));
       row.note(kCount, x) = 0;
@@ -95,7 +96,7 @@ class RankSweep {
         begin_(pass * kAtOnce),
         active_(static_cast<int>(
             min_of<int64_t>(kAtOnce, loss.ranked(row) - begin_))),
-        centre_(row.fields[RankRow<T>::kCentre]),
+        offset_(row.fields[RankRow<T>::kOffset]),
         wide_(row.fields[RankRow<T>::kWide] != 0) {
     const int note = wide_ ? RankRow<T>::kScaled : RankRow<T>::kPower;
     KITH_UNROLL
@@ -154,11 +155,10 @@ class RankSweep {
 
  private:
   KITH_HD V power(V s) const {
-    return exp2_of(
-        cut_off<T>(V((s - centre_) * loss_.scale), RankRow<T>::kMost));
+    return exp2_of(cut_off<T>(V(s * loss_.scale + offset_), RankRow<T>::kMost));
   }
   KITH_HD void absorb_wide(V s, V used) {
-    const V u = (s - centre_) * loss_.scale;
+    const V u = s * loss_.scale + offset_;
     KITH_UNROLL
     for (int m = 0; m < kAtOnce; ++m) {
       if (m >= active_) continue;
@@ -177,7 +177,7 @@ class RankSweep {
   const RowView<T>& row_;
   int64_t begin_;
   int active_;
-  T centre_;
+  T offset_;
   bool wide_;
   T own_[kAtOnce];
   V count_[kAtOnce];
@@ -188,12 +188,12 @@ class RankSweep {
 /// copies of the first positives, and reads the others from the notes: on a GPU
 /// slopes are shared by a block of threads.
 template <class T>
-class RankSlope {
+class alignas(16) RankSlope {
  public:
   RankSlope() = default;
   KITH_HD RankSlope(const RankRow<T>& loss, const RowView<T>& row)
       : scale_(loss.scale),
-        centre_(row.fields[RankRow<T>::kCentre]),
+        offset_(row.fields[RankRow<T>::kOffset]),
         wide_(row.fields[RankRow<T>::kWide] != 0),
         ranked_(static_cast<int>(loss.ranked(row))),
         skip_(loss.with_self || row.self < 0 ? ranked_
@@ -212,8 +212,8 @@ class RankSlope {
     } else {
       KITH_UNROLL
       for (int i = 0; i < n; ++i) {
-        s[i] = exp2_of(
-            cut_off<T>(V((s[i] - centre_) * scale_), RankRow<T>::kMost));
+        s[i] =
+            exp2_of(cut_off<T>(V(s[i] * scale_ + offset_), RankRow<T>::kMost));
       }
       KITH_UNROLL
       for (int m = 0; m < kUnrolled; ++m) {
@@ -257,14 +257,14 @@ class RankSlope {
   KITH_HD void add_wide(const Positive& x, const V (&s)[n], V (&sum)[n]) const {
     KITH_UNROLL
     for (int i = 0; i < n; ++i) {
-      const V d = x.own - (s[i] - centre_) * scale_;
+      const V d = x.own - (s[i] * scale_ + offset_);
       const V sigma = inverse(V(exp2_of(cut_off<T>(d, RankRow<T>::kMost)) + 1));
       sum[i] = sum[i] + x.weight * (sigma - sigma * sigma);
     }
   }
 
   T scale_;
-  T centre_;
+  T offset_;
   bool wide_;
   int ranked_;
   int skip_;  ///< The slot that is not ranked.
