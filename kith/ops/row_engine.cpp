@@ -162,13 +162,17 @@ class Walk {
 
   int64_t budget() const { return limits_.memory_mb << 20; }
 
+  /// Bytes of the tables of pairs within classes.
+  double table_bytes() const {
+    return static_cast<double>(ranges_.slots) * sizeof(T) *
+           static_cast<double>(2 + sizes_.slot_fields);
+  }
+
   void check_table_size() const {
-    const double needed = static_cast<double>(ranges_.slots) * sizeof(T) *
-                          static_cast<double>(2 + sizes_.slot_fields);
     TORCH_CHECK_VALUE(
-        needed <= static_cast<double>(budget()),
+        table_bytes() <= static_cast<double>(budget()),
         "the classes of this batch are too large: ", ranges_.slots,
-        " pairs within classes need ", std::ceil(needed / (1 << 20)),
+        " pairs within classes need ", std::ceil(table_bytes() / (1 << 20)),
         " MB, but memory_mb is ", limits_.memory_mb,
         "; use fewer examples of a class, or a larger memory_mb");
   }
@@ -176,13 +180,14 @@ class Walk {
   /// Blocks of equal edges that the budget holds; kept between the two walks
   /// if it holds all of them.
   void plan_blocks() {
+    const double left = std::max(static_cast<double>(budget()) - table_bytes(),
+                                 double{1 << 20});
+    // Numbers of a block with virtual examples for each without.
     const double growth =
         static_cast<double>(rows_->set.items) /
         static_cast<double>(std::max<int64_t>(rows_->set.examples, 1));
-    const double bytes =
-        sizeof(T) * (rows_->set.mixed() ? 1 + growth * growth : 1);
-    const double left = static_cast<double>(budget());
-    int64_t edge = static_cast<int64_t>(std::sqrt(left / bytes));
+    const double mixed = rows_->set.mixed() ? growth * growth : 0;
+    auto edge = static_cast<int64_t>(std::sqrt(left / sizeof(T) / (1 + mixed)));
     // BLAS libraries like even sizes.
     if (edge > kEvenEdge) edge = edge / kEvenEdge * kEvenEdge;
     // Larger blocks only leave the caches.
@@ -190,9 +195,11 @@ class Walk {
     edge = std::clamp<int64_t>(edge, 1, limits_.edge > 0 ? limits_.edge : most);
     row_parts_ = cut(rows_->set, edge);
     column_parts_ = columns_ ? cut(columns_->set, edge) : row_parts_;
-    const double all = static_cast<double>(rows_->set.examples) *
-                       static_cast<double>(columns().set.examples) * sizeof(T);
-    keep_ = with_gradient_ && all <= left;
+    const auto rows = static_cast<double>(rows_->set.examples);
+    const auto columns_count = static_cast<double>(columns().set.examples);
+    const double block = std::min<double>(rows, static_cast<double>(edge));
+    keep_ = with_gradient_ &&
+            (rows * columns_count + block * block * mixed) * sizeof(T) <= left;
     kept_.resize(keep_ ? row_parts_.size() * column_parts_.size() : 0);
   }
 
