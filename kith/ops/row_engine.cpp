@@ -68,8 +68,8 @@ class Walk {
     each_row(
         [&](const RowLaunch& l) { kernels_.close(loss_.params, table_, l); });
     Tensor value = value_.sum();
-    if (columns_) {  // rows are not among the columns: NaN must show all the
-                     // same
+    if (columns_) {
+      // close() sees a NaN in a row that is among the columns; elsewhere:
       value = value + rows_->x.sum() * 0 + columns_->x.sum() * 0;
     }
     output.value = value.to(kType<T>);

@@ -116,12 +116,13 @@ TEST_P(Resume, AfterManyStops) {
 
 INSTANTIATE_TEST_SUITE_P(
     Runs, Resume,
-    ::testing::Values(std::vector<std::string>{},
-                      std::vector<std::string>{"train.checkpoint_steps=1"},
-                      std::vector<std::string>{
-                          "train.checkpoint_steps=2",
-                          "loss={name: contrastive}", "miner={name: random}",
-                          "optimizer={name: sgd, lr: 0.01}"}));
+    ::testing::Values(
+        std::vector<std::string>{},
+        std::vector<std::string>{"train.checkpoint_steps=1"},
+        std::vector<std::string>{"train.checkpoint_steps=2", "loss.simix=true"},
+        std::vector<std::string>{
+            "train.checkpoint_steps=2", "loss={name: contrastive}",
+            "miner={name: random}", "optimizer={name: sgd, lr: 0.01}"}));
 
 TEST(ResumedRun, CanBeResumedAfterItsEnd) {
   const RunConfig config = tiny_config({});
