@@ -14,60 +14,43 @@ struct CircleParams {
 
 namespace kith::KITH_ROWS {
 
+/// gamma [s + m]+ (s - m), the bracket a constant weight if detached.
+template <class T>
+struct CircleExponent {
+  T m;
+  T gamma;
+  bool detach;
+
+  template <class V>
+  KITH_HD V weight(V s) const {
+    return s > -m ? V((s + m) * gamma) : V(s * 0);
+  }
+  template <class V>
+  KITH_HD V f(V s) const {
+    return weight(s) * (s - m);
+  }
+  template <class V>
+  KITH_HD V slope(V s) const {
+    if (detach) return weight(s);
+    return s > -m ? V(s * (2 * gamma)) : V(s * 0);
+  }
+};
+
 /// See kith/losses/circle.cpp.
 template <class T>
-class CircleRow {
+class CircleRow : public LogSumLoss<T, CircleExponent<T>> {
  public:
   using Params = CircleParams;
+  using Base = LogSumLoss<T, CircleExponent<T>>;
   static constexpr int kPositives = LogSumRow<T>::kFields;
 
-  /// gamma [s + m]+ (s - m), the bracket a constant weight if detached.
-  struct Exponent {
-    T m;
-    T gamma;
-    bool detach;
-
-    template <class V>
-    KITH_HD V weight(V s) const {
-      return s > -m ? V((s + m) * gamma) : V(s * 0);
-    }
-    template <class V>
-    KITH_HD V f(V s) const {
-      return weight(s) * (s - m);
-    }
-    template <class V>
-    KITH_HD V slope(V s) const {
-      if (detach) return weight(s);
-      return s > -m ? V(s * (2 * gamma)) : V(s * 0);
-    }
-  };
-
   KITH_HD explicit CircleRow(const Params& params)
-      : exponent_{static_cast<T>(params.m), static_cast<T>(params.gamma),
-                  params.detach} {}
+      : Base({static_cast<T>(params.m), static_cast<T>(params.gamma),
+              params.detach}) {}
 
   KITH_HD RowSizes sizes() const {
     return {LogSumRow<T>::kFields + 1, 0, 1, 0};
   }
-
-  template <class Team>
-  KITH_HD void open(Team team, const RowView<T>& row) const {
-    LogSumRow<T>::open(team, row);
-  }
-
-  struct Sweep : LogSumSweep<T, Exponent> {
-    KITH_HD Sweep(const CircleRow& loss, const RowView<T>& row, int64_t, T*)
-        : LogSumSweep<T, Exponent>(loss.exponent_, row) {}
-    KITH_HD static int64_t passes(const CircleRow&, const RowView<T>&) {
-      return 1;
-    }
-  };
-
-  struct Slope : LogSumSlope<T, Exponent> {
-    Slope() = default;
-    KITH_HD Slope(const CircleRow& loss, const RowView<T>& row)
-        : LogSumSlope<T, Exponent>(loss.exponent_, row) {}
-  };
 
   /// The total: rows with a value above zero.
   template <class Team>
@@ -122,7 +105,7 @@ class CircleRow {
     return row.fields[kPositives] + row.fields[LogSumRow<T>::kLog];
   }
 
-  Exponent exponent_;
+  using Base::exponent_;
 };
 
 }  // namespace kith::KITH_ROWS

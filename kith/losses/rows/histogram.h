@@ -15,35 +15,16 @@ namespace kith::KITH_ROWS {
 /// See kith/losses/histogram.cpp. The totals are the bins of all pairs, the
 /// negatives' first; each pair is in twice, which cancels.
 template <class T>
-class HistogramRow {
+class HistogramRow : public BinLoss<T> {
  public:
   using Params = HistogramParams;
 
-  KITH_HD explicit HistogramRow(const Params& params) : bins_(params.centres) {}
+  KITH_HD explicit HistogramRow(const Params& params)
+      : BinLoss<T>(params.centres) {}
 
   KITH_HD RowSizes sizes() const {
     return {bins_.fields(), 0, bins_.fields(), bins_.count};
   }
-
-  template <class Team>
-  KITH_HD void open(Team team, const RowView<T>& row) const {
-    bins_.open(team, row);
-  }
-
-  struct Sweep : BinSweep<T> {
-    KITH_HD Sweep(const HistogramRow& loss, const RowView<T>& row, int64_t,
-                  T* scratch)
-        : BinSweep<T>(loss.bins_, row, scratch) {}
-    KITH_HD static int64_t passes(const HistogramRow&, const RowView<T>&) {
-      return 1;
-    }
-  };
-
-  struct Slope : BinSlope<T> {
-    Slope() = default;
-    KITH_HD Slope(const HistogramRow& loss, const RowView<T>& row)
-        : BinSlope<T>(loss.bins_, row) {}
-  };
 
   template <class Team>
   KITH_HD void settle(Team team, const RowView<T>& row) const {
@@ -87,7 +68,7 @@ class HistogramRow {
     *row.value = row.index == 0 ? value : 0;
   }
 
-  BinRow<T> bins_;
+  using BinLoss<T>::bins_;
 };
 
 }  // namespace kith::KITH_ROWS

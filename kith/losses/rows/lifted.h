@@ -15,35 +15,16 @@ namespace kith::KITH_ROWS {
 
 /// See kith/losses/lifted.cpp.
 template <class T>
-class LiftedRow {
+class LiftedRow : public LogSumLoss<T, DistanceExponent<T>> {
  public:
   using Params = LiftedParams;
-  using Exponent = DistanceExponent<T>;
+  using Base = LogSumLoss<T, DistanceExponent<T>>;
 
   KITH_HD explicit LiftedRow(const Params& params)
-      : pos_margin_(static_cast<T>(params.pos_margin)),
-        exponent_{static_cast<T>(params.neg_margin)} {}
+      : Base({static_cast<T>(params.neg_margin)}),
+        pos_margin_(static_cast<T>(params.pos_margin)) {}
 
   KITH_HD RowSizes sizes() const { return {LogSumRow<T>::kFields, 0, 1, 0}; }
-
-  template <class Team>
-  KITH_HD void open(Team team, const RowView<T>& row) const {
-    LogSumRow<T>::open(team, row);
-  }
-
-  struct Sweep : LogSumSweep<T, Exponent> {
-    KITH_HD Sweep(const LiftedRow& loss, const RowView<T>& row, int64_t, T*)
-        : LogSumSweep<T, Exponent>(loss.exponent_, row) {}
-    KITH_HD static int64_t passes(const LiftedRow&, const RowView<T>&) {
-      return 1;
-    }
-  };
-
-  struct Slope : LogSumSlope<T, Exponent> {
-    Slope() = default;
-    KITH_HD Slope(const LiftedRow& loss, const RowView<T>& row)
-        : LogSumSlope<T, Exponent>(loss.exponent_, row) {}
-  };
 
   /// The total: rows.
   template <class Team>
@@ -78,8 +59,8 @@ class LiftedRow {
   /// An empty sum contributes nothing.
   KITH_HD T or_zero(T log) const { return log > Real<T>::kLowest ? log : T(0); }
 
+  using Base::exponent_;
   T pos_margin_;
-  Exponent exponent_;
 };
 
 }  // namespace kith::KITH_ROWS

@@ -16,37 +16,16 @@ namespace kith::KITH_ROWS {
 /// See kith/losses/lifted_structure.cpp. A pair of positives looks at the
 /// negatives of both: rows must be their own columns.
 template <class T>
-class LiftedStructureRow {
+class LiftedStructureRow : public LogSumLoss<T, DistanceExponent<T>> {
  public:
   using Params = LiftedStructureParams;
-  using Exponent = DistanceExponent<T>;
+  using Base = LogSumLoss<T, DistanceExponent<T>>;
 
   KITH_HD explicit LiftedStructureRow(const Params& params)
-      : pos_margin_(static_cast<T>(params.pos_margin)),
-        exponent_{static_cast<T>(params.neg_margin)} {}
+      : Base({static_cast<T>(params.neg_margin)}),
+        pos_margin_(static_cast<T>(params.pos_margin)) {}
 
   KITH_HD RowSizes sizes() const { return {LogSumRow<T>::kFields, 0, 1, 0}; }
-
-  template <class Team>
-  KITH_HD void open(Team team, const RowView<T>& row) const {
-    LogSumRow<T>::open(team, row);
-  }
-
-  struct Sweep : LogSumSweep<T, Exponent> {
-    KITH_HD Sweep(const LiftedStructureRow& loss, const RowView<T>& row,
-                  int64_t, T*)
-        : LogSumSweep<T, Exponent>(loss.exponent_, row) {}
-    KITH_HD static int64_t passes(const LiftedStructureRow&,
-                                  const RowView<T>&) {
-      return 1;
-    }
-  };
-
-  struct Slope : LogSumSlope<T, Exponent> {
-    Slope() = default;
-    KITH_HD Slope(const LiftedStructureRow& loss, const RowView<T>& row)
-        : LogSumSlope<T, Exponent>(loss.exponent_, row) {}
-  };
 
   /// The total: ordered pairs of positives.
   template <class Team>
@@ -82,8 +61,8 @@ class LiftedStructureRow {
   }
 
  private:
+  using Base::exponent_;
   T pos_margin_;
-  Exponent exponent_;
 };
 
 }  // namespace kith::KITH_ROWS

@@ -15,34 +15,15 @@ namespace kith::KITH_ROWS {
 
 /// log(1 + sum_n e^{(s_n - s_p)/t}) of every positive p.
 template <class T>
-class NtXentRow {
+class NtXentRow : public LogSumLoss<T, LinearExponent<T>> {
  public:
   using Params = NtXentParams;
-  using Exponent = LinearExponent<T>;
+  using Base = LogSumLoss<T, LinearExponent<T>>;
 
   KITH_HD explicit NtXentRow(const Params& params)
-      : scale_(static_cast<T>(1 / params.temperature)), exponent_{scale_, 0} {}
+      : Base({static_cast<T>(1 / params.temperature), 0}) {}
 
   KITH_HD RowSizes sizes() const { return {LogSumRow<T>::kFields, 0, 1, 0}; }
-
-  template <class Team>
-  KITH_HD void open(Team team, const RowView<T>& row) const {
-    LogSumRow<T>::open(team, row);
-  }
-
-  struct Sweep : LogSumSweep<T, Exponent> {
-    KITH_HD Sweep(const NtXentRow& loss, const RowView<T>& row, int64_t, T*)
-        : LogSumSweep<T, Exponent>(loss.exponent_, row) {}
-    KITH_HD static int64_t passes(const NtXentRow&, const RowView<T>&) {
-      return 1;
-    }
-  };
-
-  struct Slope : LogSumSlope<T, Exponent> {
-    Slope() = default;
-    KITH_HD Slope(const NtXentRow& loss, const RowView<T>& row)
-        : LogSumSlope<T, Exponent>(loss.exponent_, row) {}
-  };
 
   /// The total: pairs of a row and a positive.
   template <class Team>
@@ -68,7 +49,7 @@ class NtXentRow {
       const T push = part * logistic<T>(gap);
       value += part * softplus<T>(gap);
       weight += push;
-      row.gradient[x] = -push * scale_;
+      row.gradient[x] = -push * exponent_.a;
     }
     value = team.sum(value);
     weight = team.sum(weight);
@@ -79,8 +60,7 @@ class NtXentRow {
   }
 
  private:
-  T scale_;
-  Exponent exponent_;
+  using Base::exponent_;
 };
 
 }  // namespace kith::KITH_ROWS

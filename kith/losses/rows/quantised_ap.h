@@ -16,34 +16,14 @@ namespace kith::KITH_ROWS {
 /// AP = 1/|P| sum_l h+_l H+_l / H_l, over bins from s = 1 down; H+ and H are
 /// cumulative sums of the positives' h+ and of all.
 template <class T>
-class QuantisedApRow {
+class QuantisedApRow : public BinLoss<T> {
  public:
   using Params = QuantisedApParams;
 
   KITH_HD explicit QuantisedApRow(const Params& params)
-      : bins_(params.centres) {}
+      : BinLoss<T>(params.centres) {}
 
   KITH_HD RowSizes sizes() const { return {bins_.fields(), 0, 1, bins_.count}; }
-
-  template <class Team>
-  KITH_HD void open(Team team, const RowView<T>& row) const {
-    bins_.open(team, row);
-  }
-
-  struct Sweep : BinSweep<T> {
-    KITH_HD Sweep(const QuantisedApRow& loss, const RowView<T>& row, int64_t,
-                  T* scratch)
-        : BinSweep<T>(loss.bins_, row, scratch) {}
-    KITH_HD static int64_t passes(const QuantisedApRow&, const RowView<T>&) {
-      return 1;
-    }
-  };
-
-  struct Slope : BinSlope<T> {
-    Slope() = default;
-    KITH_HD Slope(const QuantisedApRow& loss, const RowView<T>& row)
-        : BinSlope<T>(loss.bins_, row) {}
-  };
 
   /// The total: queries with a positive.
   template <class Team>
@@ -101,7 +81,7 @@ class QuantisedApRow {
     }
   }
 
-  BinRow<T> bins_;
+  using BinLoss<T>::bins_;
 };
 
 }  // namespace kith::KITH_ROWS

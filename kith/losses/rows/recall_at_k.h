@@ -20,48 +20,25 @@ struct RecallAtKParams {
 namespace kith::KITH_ROWS {
 
 template <class T>
-class RecallAtKRow {
+class RecallAtKRow : public RankLoss<T> {
  public:
   using Params = RecallAtKParams;
   using Rank = RankRow<T>;
 
   KITH_HD explicit RecallAtKRow(const Params& params)
-      : params_(params), rank_(params.t2, false) {}
+      : RankLoss<T>(params.t2, false), params_(params) {}
 
   KITH_HD RowSizes sizes() const { return {Rank::kFields, Rank::kNotes, 1, 0}; }
 
   /// Ranks among the other positives (and the query itself if it counts).
   template <class Team>
   KITH_HD void open(Team team, const RowView<T>& row) const {
-    rank_.prepare(team, row);
-    for (int64_t pass = 0; pass < Sweep::passes(*this, row); ++pass) {
-      Sweep sweep(*this, row, pass, nullptr);
-      const int64_t gap = params_.query_in_database ? -1 : row.self;
-      team.sweep(sweep, row.similarity, row.size, gap, gap + 1);
-      sweep.store(team);
-    }
-    team.sync();
+    this->count_class(team, row, params_.query_in_database ? -1 : row.self);
     // Less the positive's own sigmoid.
     for (int64_t x = team.lane(); x < row.size; x += team.size()) {
       row.note(Rank::kCount, x) -= T(0.5);
     }
   }
-
-  struct Sweep : RankSweep<T> {
-    KITH_HD Sweep(const RecallAtKRow& loss, const RowView<T>& row, int64_t pass,
-                  T* scratch)
-        : RankSweep<T>(loss.rank_, row, pass, scratch) {}
-    KITH_HD static int64_t passes(const RecallAtKRow& loss,
-                                  const RowView<T>& row) {
-      return RankSweep<T>::passes(loss.rank_, row);
-    }
-  };
-
-  struct Slope : RankSlope<T> {
-    Slope() = default;
-    KITH_HD Slope(const RecallAtKRow& loss, const RowView<T>& row)
-        : RankSlope<T>(loss.rank_, row) {}
-  };
 
   /// The total: queries with a positive.
   template <class Team>
@@ -119,7 +96,7 @@ class RecallAtKRow {
       row.note(Rank::kSlope, x) *= weight;
     }
     team.sync();
-    const Slope slope(*this, row);
+    const typename RankLoss<T>::Slope slope(*this, row);
     team.apply(slope, row.similarity, row.gradient, row.size);
     team.sync();
     for (int64_t x = team.lane(); x < row.size; x += team.size()) {
@@ -131,8 +108,8 @@ class RecallAtKRow {
     }
   }
 
+  using RankLoss<T>::rank_;
   const Params& params_;
-  Rank rank_;
 };
 
 }  // namespace kith::KITH_ROWS

@@ -16,7 +16,7 @@ namespace kith::KITH_ROWS {
 /// See kith/losses/smooth_ap.cpp. The rank of x among the positives is known
 /// before the tiles, so only the negatives above x are counted in them.
 template <class T>
-class SmoothApRow {
+class SmoothApRow : public RankLoss<T> {
  public:
   using Params = SmoothApParams;
   using Rank = RankRow<T>;
@@ -24,8 +24,8 @@ class SmoothApRow {
   static constexpr int kPositiveSlope = Rank::kNotes + 1;
 
   KITH_HD explicit SmoothApRow(const Params& params)
-      : temperature_(params.temperature),
-        rank_(params.temperature, params.query_in_database) {}
+      : RankLoss<T>(params.temperature, params.query_in_database),
+        temperature_(params.temperature) {}
 
   KITH_HD RowSizes sizes() const {
     return {Rank::kFields, Rank::kNotes + 2, 1, 0};
@@ -33,14 +33,7 @@ class SmoothApRow {
 
   template <class Team>
   KITH_HD void open(Team team, const RowView<T>& row) const {
-    rank_.prepare(team, row);
-    for (int64_t pass = 0; pass < Sweep::passes(*this, row); ++pass) {
-      Sweep sweep(*this, row, pass, nullptr);
-      const int64_t gap = rank_.with_self ? -1 : row.self;
-      team.sweep(sweep, row.similarity, row.size, gap, gap + 1);
-      sweep.store(team);
-    }
-    team.sync();
+    this->count_class(team, row, rank_.with_self ? -1 : row.self);
     for (int64_t x = team.lane(); x < row.size; x += team.size()) {
       // The rank, less its own sigmoid.
       row.note(kAmongPositives, x) = row.note(Rank::kCount, x) + T(0.5);
@@ -49,22 +42,6 @@ class SmoothApRow {
       row.note(Rank::kSlope, x) = 0;
     }
   }
-
-  struct Sweep : RankSweep<T> {
-    KITH_HD Sweep(const SmoothApRow& loss, const RowView<T>& row, int64_t pass,
-                  T* scratch)
-        : RankSweep<T>(loss.rank_, row, pass, scratch) {}
-    KITH_HD static int64_t passes(const SmoothApRow& loss,
-                                  const RowView<T>& row) {
-      return RankSweep<T>::passes(loss.rank_, row);
-    }
-  };
-
-  struct Slope : RankSlope<T> {
-    Slope() = default;
-    KITH_HD Slope(const SmoothApRow& loss, const RowView<T>& row)
-        : RankSlope<T>(loss.rank_, row) {}
-  };
 
   /// The total: queries with a positive.
   template <class Team>
@@ -96,7 +73,8 @@ class SmoothApRow {
     value = team.sum(value);
     if (team.leader()) *row.value = share - value;
     team.sync();
-    const Slope slope(*this, row);  // as a column of the positives' ranks
+    const typename RankLoss<T>::Slope slope(
+        *this, row);  // as a column of the positives' ranks
     team.apply(slope, row.similarity, row.gradient, row.size);
     team.sync();
     for (int64_t x = team.lane(); x < row.size; x += team.size()) {
@@ -108,8 +86,8 @@ class SmoothApRow {
   }
 
  private:
+  using RankLoss<T>::rank_;
   double temperature_;
-  Rank rank_;
 };
 
 }  // namespace kith::KITH_ROWS

@@ -14,34 +14,15 @@ namespace kith::KITH_ROWS {
 
 /// See kith/losses/supcon.cpp.
 template <class T>
-class SupconRow {
+class SupconRow : public LogSumLoss<T, LinearExponent<T>> {
  public:
   using Params = SupconParams;
-  using Exponent = LinearExponent<T>;
+  using Base = LogSumLoss<T, LinearExponent<T>>;
 
   KITH_HD explicit SupconRow(const Params& params)
-      : scale_(static_cast<T>(1 / params.temperature)), exponent_{scale_, 0} {}
+      : Base({static_cast<T>(1 / params.temperature), 0}) {}
 
   KITH_HD RowSizes sizes() const { return {LogSumRow<T>::kFields, 0, 1, 0}; }
-
-  template <class Team>
-  KITH_HD void open(Team team, const RowView<T>& row) const {
-    LogSumRow<T>::open(team, row);
-  }
-
-  struct Sweep : LogSumSweep<T, Exponent> {
-    KITH_HD Sweep(const SupconRow& loss, const RowView<T>& row, int64_t, T*)
-        : LogSumSweep<T, Exponent>(loss.exponent_, row) {}
-    KITH_HD static int64_t passes(const SupconRow&, const RowView<T>&) {
-      return 1;
-    }
-  };
-
-  struct Slope : LogSumSlope<T, Exponent> {
-    Slope() = default;
-    KITH_HD Slope(const SupconRow& loss, const RowView<T>& row)
-        : LogSumSlope<T, Exponent>(loss.exponent_, row) {}
-  };
 
   /// The log sum of all columns but the row itself, in place of the
   /// negatives'. The total: rows with a value above zero.
@@ -74,7 +55,7 @@ class SupconRow {
     const T each = part / static_cast<T>(max_of<int64_t>(row.positives(), 1));
     for (int64_t x = team.lane(); x < row.size; x += team.size()) {
       const T push = part * exp_of<T>(exponent_.f(row.similarity[x]) - log);
-      row.gradient[x] = x == row.self ? T(0) : (push - each) * scale_;
+      row.gradient[x] = x == row.self ? T(0) : (push - each) * exponent_.a;
     }
     if (team.leader()) {
       *row.value = value * share;
@@ -95,8 +76,7 @@ class SupconRow {
     return team.sum(sum) / static_cast<double>(row.positives());
   }
 
-  T scale_;
-  Exponent exponent_;
+  using Base::exponent_;
 };
 
 }  // namespace kith::KITH_ROWS

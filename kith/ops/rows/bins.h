@@ -79,10 +79,6 @@ struct BinRow {
 template <class T>
 class BinSweep {
  public:
-  KITH_HD static int64_t passes(const BinRow<T>&, const RowView<T>&) {
-    return 1;
-  }
-
   KITH_HD BinSweep(const BinRow<T>& bins, const RowView<T>& row, T* scratch)
       : bins_(bins), row_(row), scratch_(scratch) {
     for (int b = 0; b < bins_.count; ++b) cell(b) = 0;
@@ -159,6 +155,36 @@ class BinSlope {
 
   BinRow<T> bins_;
   const T* slopes_;
+};
+
+/// What losses on soft histograms share: all but settle() and close().
+template <class T>
+class BinLoss {
+ public:
+  template <class Team>
+  KITH_HD void open(Team team, const RowView<T>& row) const {
+    bins_.open(team, row);
+  }
+
+  struct Sweep : BinSweep<T> {
+    KITH_HD Sweep(const BinLoss& loss, const RowView<T>& row, int64_t,
+                  T* scratch)
+        : BinSweep<T>(loss.bins_, row, scratch) {}
+    KITH_HD static int64_t passes(const BinLoss&, const RowView<T>&) {
+      return 1;
+    }
+  };
+
+  struct Slope : BinSlope<T> {
+    Slope() = default;
+    KITH_HD Slope(const BinLoss& loss, const RowView<T>& row)
+        : BinSlope<T>(loss.bins_, row) {}
+  };
+
+ protected:
+  KITH_HD explicit BinLoss(int centres) : bins_(centres) {}
+
+  BinRow<T> bins_;
 };
 
 }  // namespace kith::KITH_ROWS

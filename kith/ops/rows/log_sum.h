@@ -165,6 +165,36 @@ class LogSumSlope {
   T weight_;
 };
 
+/// What losses with one log sum over the negatives share: all but settle() and
+/// close().
+template <class T, class Exponent>
+class LogSumLoss {
+ public:
+  template <class Team>
+  KITH_HD void open(Team team, const RowView<T>& row) const {
+    LogSumRow<T>::open(team, row);
+  }
+
+  struct Sweep : LogSumSweep<T, Exponent> {
+    KITH_HD Sweep(const LogSumLoss& loss, const RowView<T>& row, int64_t, T*)
+        : LogSumSweep<T, Exponent>(loss.exponent_, row) {}
+    KITH_HD static int64_t passes(const LogSumLoss&, const RowView<T>&) {
+      return 1;
+    }
+  };
+
+  struct Slope : LogSumSlope<T, Exponent> {
+    Slope() = default;
+    KITH_HD Slope(const LogSumLoss& loss, const RowView<T>& row)
+        : LogSumSlope<T, Exponent>(loss.exponent_, row) {}
+  };
+
+ protected:
+  KITH_HD explicit LogSumLoss(const Exponent& exponent) : exponent_(exponent) {}
+
+  Exponent exponent_;
+};
+
 /// f(s) = a s + b.
 template <class T>
 struct LinearExponent {

@@ -273,4 +273,44 @@ class alignas(16) RankSlope {
   Positive copied_[kCopied];
 };
 
+/// What losses on smooth ranks share: all but settle() and close().
+template <class T>
+class RankLoss {
+ public:
+  struct Sweep : RankSweep<T> {
+    KITH_HD Sweep(const RankLoss& loss, const RowView<T>& row, int64_t pass,
+                  T* scratch)
+        : RankSweep<T>(loss.rank_, row, pass, scratch) {}
+    KITH_HD static int64_t passes(const RankLoss& loss, const RowView<T>& row) {
+      return RankSweep<T>::passes(loss.rank_, row);
+    }
+  };
+
+  struct Slope : RankSlope<T> {
+    Slope() = default;
+    KITH_HD Slope(const RankLoss& loss, const RowView<T>& row)
+        : RankSlope<T>(loss.rank_, row) {}
+  };
+
+ protected:
+  KITH_HD RankLoss(double temperature, bool self_is_positive)
+      : rank_(temperature, self_is_positive) {}
+
+  /// Counts the columns of the class but `left_out` (-1: none); a positive's
+  /// own sigmoid, 1/2, is among them.
+  template <class Team>
+  KITH_HD void count_class(Team team, const RowView<T>& row,
+                           int64_t left_out) const {
+    rank_.prepare(team, row);
+    for (int64_t pass = 0; pass < Sweep::passes(*this, row); ++pass) {
+      Sweep sweep(*this, row, pass, nullptr);
+      team.sweep(sweep, row.similarity, row.size, left_out, left_out + 1);
+      sweep.store(team);
+    }
+    team.sync();
+  }
+
+  RankRow<T> rank_;
+};
+
 }  // namespace kith::KITH_ROWS
