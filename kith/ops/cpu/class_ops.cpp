@@ -17,7 +17,7 @@ T dot(const T* a, const T* b, int64_t n) {
   }
   T sum = 0;
   for (; i < n; ++i) sum += a[i] * b[i];
-  for (int k = 0; k < kParts; ++k) sum += parts[k];
+  for (const T part : parts) sum += part;
   return sum;
 }
 
@@ -34,7 +34,7 @@ T squared_distance(const T* a, const T* b, int64_t n) {
   }
   T sum = 0;
   for (; i < n; ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  for (int k = 0; k < kParts; ++k) sum += parts[k];
+  for (const T part : parts) sum += part;
   return sum;
 }
 

@@ -14,8 +14,8 @@ namespace kith::KITH_ROWS {
 template <class T>
 struct CpuTeam {
   using V = Vec<T>;
-  static constexpr int kLanes = kWidth<T>;
-  static constexpr int kAtOnce = 4;  ///< Vectors at a time.
+  static constexpr int64_t kLanes = kWidth<T>;
+  static constexpr int64_t kAtOnce = 4;  ///< Vectors at a time.
 
   int64_t lane() const { return 0; }
   int64_t size() const { return 1; }

@@ -18,7 +18,7 @@ struct BinRow {
   KITH_HD explicit BinRow(int centres)
       : count(centres), per_unit(static_cast<T>(centres - 1) / 2) {}
 
-  KITH_HD int64_t fields() const { return 2 * count; }
+  KITH_HD int64_t fields() const { return int64_t{2} * count; }
 
   /// Where a similarity lies between the centres, in [0, count - 1].
   template <class V>
