@@ -19,7 +19,8 @@ void RowOptions::describe(OptionSet& set) {
       .choices({"float32", "tf32"});
   set.add("block", block,
           "Most rows and columns of a block of similarities; 0: as memory_mb "
-          "allows, up to 4096 on the CPU and 8192 on a GPU.")
+          "allows, up to 4096 on the CPU and 8192 on a GPU, or 2560 and 5120 "
+          "with virtual examples.")
       .range(0, 1 << 16);
 }
 

@@ -190,9 +190,15 @@ class Walk {
     auto edge = static_cast<int64_t>(std::sqrt(left / sizeof(T) / (1 + mixed)));
     // BLAS libraries like even sizes.
     if (edge > kEvenEdge) edge = edge / kEvenEdge * kEvenEdge;
-    // Larger blocks only leave the caches.
-    const int64_t most = cuda_ ? kMostEdgeOnGpu : kMostEdge;
-    edge = std::clamp<int64_t>(edge, 1, limits_.edge > 0 ? limits_.edge : most);
+    // Larger blocks only leave the caches. With virtual examples it is the
+    // mixed block that counts.
+    int64_t most = cuda_ ? kMostEdgeOnGpu : kMostEdge;
+    if (rows_->set.mixed()) {
+      const double items = cuda_ ? kMostItemsOnGpu : kMostItems;
+      most = static_cast<int64_t>(items / growth);
+    }
+    if (limits_.edge > 0) most = limits_.edge;
+    edge = std::clamp<int64_t>(edge, 1, std::max<int64_t>(most, 1));
     row_parts_ = cut(rows_->set, edge);
     column_parts_ = columns_ ? cut(columns_->set, edge) : row_parts_;
     const auto rows = static_cast<double>(rows_->set.examples);
@@ -406,6 +412,8 @@ class Walk {
   static constexpr int64_t kEvenEdge = 128;
   static constexpr int64_t kMostEdge = 4096;
   static constexpr int64_t kMostEdgeOnGpu = 8192;
+  static constexpr int64_t kMostItems = 2560;
+  static constexpr int64_t kMostItemsOnGpu = 5120;
 
   const RowLoss& loss_;
   RowLimits limits_;
