@@ -70,7 +70,7 @@ class NpairLoss final : public Loss {
   /// [T, 2] each example that has a positive, and the next one of its class,
   /// the first after the last.
   static Tensor next_of_class(const Tensor& labels) {
-    const SortedSet sorted = sort_by_label(labels, MixedPairs());
+    const SortedSet sorted = sort_by_label(labels);
     const ClassRanges ranges = class_ranges(sorted.labels, sorted.labels);
     const Tensor place = torch::arange(labels.size(0), labels.options());
     const Tensor next =

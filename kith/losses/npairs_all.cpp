@@ -24,7 +24,7 @@ class NpairsAllLoss final : public Loss {
   }
 
   LossOutput forward(const LossInput& input) const override {
-    const SortedSet sorted = sort_by_label(input.labels, MixedPairs());
+    const SortedSet sorted = sort_by_label(input.labels);
     const int64_t count = sorted.examples;
     // Positions where a class starts, and whose next is of the same class.
     const Tensor& labels = sorted.labels;

@@ -99,12 +99,12 @@ class Walk {
                                         input.normalize, euclidean_);
       return;
     }
-    rows_ = std::make_unique<RowSide>(
-        input.rows, sort_by_label(input.row_labels, MixedPairs()),
-        input.normalize, euclidean_);
-    columns_ = std::make_unique<RowSide>(
-        input.columns, sort_by_label(input.column_labels, MixedPairs()),
-        input.normalize, euclidean_);
+    rows_ =
+        std::make_unique<RowSide>(input.rows, sort_by_label(input.row_labels),
+                                  input.normalize, euclidean_);
+    columns_ = std::make_unique<RowSide>(input.columns,
+                                         sort_by_label(input.column_labels),
+                                         input.normalize, euclidean_);
     ranges_ = class_ranges(rows_->set.labels, columns_->set.labels);
     self_ = in_sorted_columns(input.self);
     target_ = in_sorted_columns(input.target);

@@ -23,8 +23,7 @@ void set_facts(ClassRanges& ranges, const Tensor& facts) {
 
 }  // namespace
 
-SortedSet sort_by_label(const Tensor& labels, const MixedPairs& mixed) {
-  if (mixed.defined()) return sort_mixed(labels, mixed).set;
+SortedSet sort_by_label(const Tensor& labels) {
   SortedSet set;
   std::tie(set.labels, set.order) = labels.sort(/*stable=*/true, 0, false);
   set.examples = set.items = labels.size(0);
@@ -50,7 +49,7 @@ SortedBatch sort_batch(const Tensor& labels, const MixedPairs& mixed) {
   SortedBatch batch;
   const int64_t count = labels.size(0);
   if (!labels.is_cuda() || count == 0 || count > most_for_small_sort()) {
-    batch.set = sort_by_label(labels, mixed);
+    batch.set = sort_by_label(labels);
     batch.ranges = class_ranges(batch.set.labels, batch.set.labels);
     return batch;
   }

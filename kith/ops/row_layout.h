@@ -42,8 +42,8 @@ struct SortedSet {
   bool mixed() const { return alpha.defined(); }
 };
 
-/// Sorts a batch. Examples of a class stay in the order of the batch.
-SortedSet sort_by_label(const Tensor& labels, const MixedPairs& mixed);
+/// Sorts a set. Examples of a class stay in the order they have.
+SortedSet sort_by_label(const Tensor& labels);
 
 /// For each row, the range of columns with its label, and where its slots
 /// start if each such pair has one.

@@ -25,6 +25,7 @@
 #include "tests/support/torch/batches.h"
 #include "tests/support/torch/expect_gradient.h"
 #include "tests/support/torch/reference_losses.h"
+#include "tests/support/torch/tensors.h"
 
 namespace kith {
 namespace {
@@ -310,6 +311,30 @@ TEST(RowEngine, ComputesNoGradientThatNobodyNeeds) {
   const torch::NoGradGuard no_grad;
   EXPECT_FALSE(
       differentiable_rows(loss, input, RowLimits()).row_gradient.defined());
+}
+
+/// Ranks are sums over all columns: single precision must hold for a million.
+TEST(RowEngine, RanksAmongAMillionColumns) {
+  constexpr int64_t kRows = 8;
+  constexpr int64_t kColumns = 1 << 20;
+  RowInput input;
+  input.rows = normalize_rows(random_normal({kRows, 8}, 1));
+  input.columns = normalize_rows(random_normal({kColumns, 8}, 2));
+  // A positive close to each query; all other columns are negatives.
+  input.columns.narrow(0, 0, kRows) =
+      normalize_rows(input.rows + 0.02 * random_normal({kRows, 8}, 3));
+  input.row_labels = torch::arange(kRows);
+  input.column_labels = torch::arange(kColumns);
+  for (const RowLoss& loss : {recall_at_k(), lasting(SmoothApParams())}) {
+    const RowOutput wide = run_rows(loss, input, {}, true);
+    RowInput narrow = input;
+    narrow.rows = input.rows.to(torch::kFloat);
+    narrow.columns = input.columns.to(torch::kFloat);
+    const RowOutput single = run_rows(loss, narrow, {}, true);
+    EXPECT_NEAR(single.value.item<double>(), wide.value.item<double>(), 2e-5);
+    EXPECT_LE(max_difference(single.row_gradient, wide.row_gradient),
+              1e-4 * wide.row_gradient.abs().max().item<double>());
+  }
 }
 
 TEST(RowEngine, SaysWhatToDoAboutClassesThatAreTooLarge) {

@@ -31,8 +31,7 @@ std::vector<Ints> list(const std::vector<Stretch>& stretches) {
 }
 
 TEST(SortByLabel, KeepsTheOrderWithinAClass) {
-  const SortedSet set =
-      sort_by_label(labels_of({7, -2, 7, 40, -2, 7}), MixedPairs());
+  const SortedSet set = sort_by_label(labels_of({7, -2, 7, 40, -2, 7}));
   EXPECT_EQ(list(set.order), (Ints{1, 4, 0, 2, 5, 3}));
   EXPECT_EQ(list(set.labels), (Ints{-2, -2, 7, 7, 7, 40}));
   EXPECT_EQ(set.examples, 6);
@@ -48,7 +47,7 @@ class MixedSet : public ::testing::Test {
     // In any order: 0.25 x_0 + 0.75 x_2, 0.5 x_4 + 0.5 x_1, x_1.
     mixed.pairs = labels_of({0, 2, 4, 1, 1, 3}).view({3, 2});
     mixed.alphas = torch::tensor({0.25, 0.5, 1.0}, torch::kDouble);
-    set_ = sort_by_label(labels_of({7, 3, 7, 3, 3, 5}), mixed);
+    set_ = sort_batch(labels_of({7, 3, 7, 3, 3, 5}), mixed).set;
   }
   SortedSet set_;
 };
@@ -97,14 +96,14 @@ TEST(SortByLabel, NoPairsAreStillMixed) {
   MixedPairs none;
   none.pairs = torch::empty({0, 2}, torch::kLong);
   none.alphas = torch::empty({0}, torch::kDouble);
-  const SortedSet set = sort_by_label(labels_of({2, 1, 2}), none);
+  const SortedSet set = sort_batch(labels_of({2, 1, 2}), none).set;
   EXPECT_TRUE(set.mixed());
   EXPECT_EQ(set.items, 3);
   EXPECT_EQ(list(set.children), (Ints{0, 1, 2}));
 }
 
 TEST(SortByLabel, OfNothing) {
-  const SortedSet set = sort_by_label(labels_of({}), MixedPairs());
+  const SortedSet set = sort_by_label(labels_of({}));
   EXPECT_EQ(set.items, 0);
   EXPECT_TRUE(cut(set, 4).empty());
 }
@@ -137,7 +136,7 @@ TEST(SortBatch, IsSortingAndFindingTheRanges) {
   if (torch::cuda::is_available()) devices.emplace_back(at::kCUDA);
   for (const Tensor& some : {labels, labels.repeat(700), labels_of({}),
                              labels_of({3}), torch::arange(-50, 50)}) {
-    const SortedSet set = sort_by_label(some, MixedPairs());
+    const SortedSet set = sort_by_label(some);
     const ClassRanges ranges = class_ranges(set.labels, set.labels);
     for (const at::Device& device : devices) {
       const SortedBatch batch = sort_batch(some.to(device), MixedPairs());
@@ -165,8 +164,7 @@ TEST(ClassRanges, OfNothing) {
 }
 
 TEST(Cut, AnywhereWithoutVirtualExamples) {
-  const SortedSet set =
-      sort_by_label(labels_of({1, 1, 1, 2, 2, 2, 3}), MixedPairs());
+  const SortedSet set = sort_by_label(labels_of({1, 1, 1, 2, 2, 2, 3}));
   EXPECT_EQ(list(cut(set, 3)),
             (std::vector<Ints>{{0, 3, 0, 3}, {3, 6, 3, 6}, {6, 7, 6, 7}}));
   EXPECT_EQ(list(cut(set, 100)), (std::vector<Ints>{{0, 7, 0, 7}}));

@@ -14,7 +14,7 @@ from support import COMPILES, DEVICES, Case  # first: finds a Python with torch
 import torch
 
 import kith_ops
-from formulas import (batch, gallery, recall_at_k)
+from formulas import batch, gallery
 
 
 class Errors(unittest.TestCase):
