@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -50,12 +51,32 @@ void run_make(const MakeFlags& flags) {
   }
 }
 
-void print_split(const SplitSummary& s) {
+/// What a split should count, where its data set is a published one.
+struct Expected {
+  int64_t images = 0;
+  int64_t classes = 0;
+};
+
+std::optional<Expected> expected_counts(const DataSet& data, Split split) {
+  const std::optional<PublishedCounts> published = data.published();
+  if (!published || split == Split::kValidation) return std::nullopt;
+  if (split == Split::kTest) {
+    return Expected{published->test_images, published->test_classes};
+  }
+  return Expected{published->train_images, published->train_classes};
+}
+
+void print_split(const SplitSummary& s, const std::optional<Expected>& known) {
+  const auto beside = [&](int64_t Expected::*count) {
+    return known ? " (published " + std::to_string((*known).*count) + ")"
+                 : std::string();
+  };
   std::printf(
-      "%-11s %8lld images %7lld classes; per class min %lld, median "
+      "%-11s %8lld images%s %7lld classes%s; per class min %lld, median "
       "%lld, max %lld\n",
       split_name(s.split), static_cast<long long>(s.images),
-      static_cast<long long>(s.classes),
+      beside(&Expected::images).c_str(), static_cast<long long>(s.classes),
+      beside(&Expected::classes).c_str(),
       static_cast<long long>(s.min_per_class),
       static_cast<long long>(s.median_per_class),
       static_cast<long long>(s.max_per_class));
@@ -77,18 +98,43 @@ Json split_json(const SplitSummary& s) {
           {"single_classes", s.single_classes}};
 }
 
+/// Counts of the splits, beside the published ones.
+void report_counts(const DataSet& data, bool print, Json& json) {
+  json["splits"] = Json::object();
+  for (Split split : {Split::kTrain, Split::kValidation, Split::kTest}) {
+    const SplitSummary summary = summarise(data.list(), split);
+    if (summary.images == 0) continue;
+    const std::optional<Expected> known = expected_counts(data, split);
+    Json& counts = json["splits"][split_name(split)] = split_json(summary);
+    if (known) {
+      counts["published_images"] = known->images;
+      counts["published_classes"] = known->classes;
+    }
+    if (print) print_split(summary, known);
+  }
+  const std::vector<std::string> differences = published_differences(data);
+  if (data.published()) json["published_differences"] = differences;
+  for (const std::string& difference : differences) {
+    if (print) print_line("warning: " + difference);
+  }
+}
+
+void report_shared_classes(const ImageList& list, bool print, Json& json) {
+  const std::vector<int64_t> shared = shared_classes(list);
+  json["shared_classes"] = shared.size();
+  if (!print || shared.empty()) return;
+  print_line("warning: " + std::to_string(shared.size()) +
+             " training classes are in another split too (first: " +
+             list.class_name(shared.front()) + ")");
+}
+
 void run_check(const CheckFlags& flags) {
   const std::unique_ptr<DataSet> data = data_from_path(flags.path);
-  Json json = {{"splits", Json::object()}};
-  for (Split split : {Split::kTrain, Split::kValidation, Split::kTest}) {
-    const SplitSummary summary = summarise(data->list(), split);
-    if (summary.images == 0) continue;
-    json["splits"][split_name(split)] = split_json(summary);
-    if (!flags.json) print_split(summary);
-  }
+  Json json = Json::object();
+  report_counts(*data, !flags.json, json);
+  report_shared_classes(data->list(), !flags.json, json);
   const std::vector<BrokenImage> broken =
       find_broken_images(*data, worker_count(flags.threads), progress_bar());
-  json["shared_classes"] = shared_classes(data->list()).size();
   json["broken"] = Json::array();
   for (const BrokenImage& image : broken) {
     json["broken"].push_back(
@@ -144,7 +190,8 @@ void add_data(CLI::App& app) {
   auto flags = std::make_shared<CheckFlags>();
   check
       ->add_option("path", flags->path,
-                   "A configuration (.yaml), a list (.csv) or an image folder")
+                   "A configuration (.yaml), a list (.csv), an image folder or "
+                   "the folder of a published data set")
       ->required();
   check
       ->add_option("--threads", flags->threads,

@@ -10,6 +10,27 @@
 
 namespace kith {
 
+std::vector<std::string> published_differences(const DataSet& data) {
+  const std::optional<PublishedCounts> published = data.published();
+  if (!published) return {};
+  std::vector<std::string> differences;
+  const auto compare = [&](Split split, const char* what, int64_t count,
+                           int64_t expected) {
+    if (count == expected) return;
+    differences.push_back(std::string("the ") + split_name(split) +
+                          " split has " + std::to_string(count) + " " + what +
+                          ", but published are " + std::to_string(expected) +
+                          " (" + published->source + ")");
+  };
+  const SplitSummary train = summarise(data.list(), Split::kTrain);
+  const SplitSummary test = summarise(data.list(), Split::kTest);
+  compare(Split::kTrain, "images", train.images, published->train_images);
+  compare(Split::kTrain, "classes", train.classes, published->train_classes);
+  compare(Split::kTest, "images", test.images, published->test_images);
+  compare(Split::kTest, "classes", test.classes, published->test_classes);
+  return differences;
+}
+
 std::vector<BrokenImage> find_broken_images(const DataSet& data,
                                             int64_t threads,
                                             Progress& progress) {

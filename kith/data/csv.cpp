@@ -1,5 +1,7 @@
 #include "kith/data/csv.h"
 
+#include <charconv>
+#include <cmath>
 #include <unordered_set>
 #include <utility>
 
@@ -187,6 +189,38 @@ CsvTable parse_csv(std::string_view text, const std::string& name,
     rows.push_back(std::move(*row));
   }
   return CsvTable(name, std::move(header), std::move(rows));
+}
+
+int64_t parse_integer(const std::string& text, const std::string& where,
+                      const std::string& what) {
+  int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) {
+    throw DataError(where + ": " + what + " " + quote(text) +
+                    " is not an integer");
+  }
+  return value;
+}
+
+double parse_number(const std::string& text, const std::string& where,
+                    const std::string& what) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !std::isfinite(value)) {
+    throw DataError(where + ": " + what + " " + quote(text) +
+                    " is not a number");
+  }
+  return value;
+}
+
+bool parse_flag(const std::string& text, const std::string& where,
+                const std::string& what) {
+  if (text == "True" || text == "true" || text == "1") return true;
+  if (text == "False" || text == "false" || text == "0") return false;
+  throw DataError(where + ": " + what + " is " + quote(text) +
+                  ", expected True or False");
 }
 
 std::string csv_quote(std::string_view field, char separator) {

@@ -55,6 +55,16 @@ CsvTable read_csv(const std::string& path, const CsvOptions& options = {});
 CsvTable parse_csv(std::string_view text, const std::string& name,
                    const CsvOptions& options = {});
 
+/// A field as a whole number, a finite number, or true and false (True, true,
+/// 1; False, false, 0). DataError that starts with `where` and names the column
+/// `what`.
+int64_t parse_integer(const std::string& text, const std::string& where,
+                      const std::string& what);
+double parse_number(const std::string& text, const std::string& where,
+                    const std::string& what);
+bool parse_flag(const std::string& text, const std::string& where,
+                const std::string& what);
+
 /// The field as it must be written: quoted if it holds the separator, a quote,
 /// a line end, or a space or tab at either end.
 std::string csv_quote(std::string_view field, char separator = ',');

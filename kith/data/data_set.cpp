@@ -1,6 +1,8 @@
 #include "kith/data/data_set.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "kith/core/log.h"
 #include "kith/data/decode.h"
@@ -21,10 +23,57 @@ class FileSet final : public DataSet {
   }
 };
 
+/// A data set's name and what lies in its folder.
+struct Layout {
+  std::string name;
+  std::vector<std::string> files;
+};
+
+std::vector<Layout>& layouts() {
+  static std::vector<Layout> all;
+  return all;
+}
+
+/// Name of the data set for what lies at `path`.
+std::string recognise(const std::string& path) {
+  namespace fs = std::filesystem;
+  if (!fs::is_directory(path)) {
+    const std::string file = fs::path(path).filename().string();
+    return file == "df.csv" || file == "df_with_bboxes.csv" ? "oml" : "csv";
+  }
+  const auto has = [&](const std::string& file) {
+    return fs::exists(path + "/" + file);
+  };
+  if (has("dataset.csv")) return "csv";
+  std::set<std::string> found;
+  for (const Layout& layout : layouts()) {
+    if (std::all_of(layout.files.begin(), layout.files.end(), has)) {
+      found.insert(layout.name);
+    }
+  }
+  if (found.size() > 1) {
+    throw ConfigError(path + " holds several data sets: " +
+                      join({found.begin(), found.end()}) +
+                      "; say which in a configuration, such as 'data: {name: " +
+                      *found.begin() + ", path: " + path + "}'");
+  }
+  return found.empty() ? "folder" : *found.begin();
+}
+
 }  // namespace
+
+bool add_layout(const std::string& name, std::vector<std::string> files) {
+  layouts().push_back({name, std::move(files)});
+  return true;
+}
 
 Image DataSet::load(int64_t index) const {
   Image image = read(index);
+  if (const std::optional<Box>& box = item(index).box) {
+    image = crop_to_box(image, *box,
+                        item(index).path + " (image " + std::to_string(index) +
+                            " of the list)");
+  }
   const int turns = item(index).quarter_turns;
   return turns == 0 ? image : rotate90(image, turns);
 }
@@ -53,12 +102,8 @@ std::unique_ptr<DataSet> make_data_set(const ConfigNode& section) {
 }
 
 std::unique_ptr<DataSet> open_data_set(const std::string& path) {
-  const bool folder = std::filesystem::is_directory(path);
-  const bool list_inside =
-      folder && std::filesystem::exists(path + "/dataset.csv");
   ConfigNode section = ConfigNode::map();
-  section.set("name",
-              ConfigNode::text(folder && !list_inside ? "folder" : "csv"));
+  section.set("name", ConfigNode::text(recognise(path)));
   section.set("path", ConfigNode::text(path));
   return make_data_set(section);
 }

@@ -1,12 +1,23 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "kith/core/registry.h"
 #include "kith/data/image.h"
 #include "kith/data/image_list.h"
 
 namespace kith {
+
+/// What the publication of a data set says of its usual retrieval split.
+struct PublishedCounts {
+  int64_t train_images = 0;
+  int64_t train_classes = 0;
+  int64_t test_images = 0;
+  int64_t test_classes = 0;
+  std::string source;  ///< Where the numbers are from.
+};
 
 /// A list of labelled images that can be loaded one by one.
 class DataSet {
@@ -15,7 +26,13 @@ class DataSet {
 
   const ImageList& list() const { return list_; }
 
-  /// The picture at a position of the list, with its quarter turns applied.
+  /// What the list should count, for data sets known from the literature.
+  virtual std::optional<PublishedCounts> published() const { return {}; }
+
+  /// Makes the last `share` of the training classes the validation split.
+  void hold_out_classes(double share) { kith::hold_out_classes(list_, share); }
+
+  /// The picture at a position of the list, cropped to its box and turned.
   /// Safe to call from several threads. Throws DataError naming the file.
   Image load(int64_t index) const;
 
@@ -37,7 +54,15 @@ DataSetRegistry& data_set_registry();
 /// in the test split too.
 std::unique_ptr<DataSet> make_data_set(const ConfigNode& section);
 
-/// A data set for a folder (`folder`) or a list (`csv`), by what `path` is.
+/// Says that a folder with all of these files and folders holds the data set of
+/// this name, for open_data_set. Kept by the data set's own file:
+///
+///     const bool layout_added = add_layout("cub200", {"images.txt", ...});
+bool add_layout(const std::string& name, std::vector<std::string> files);
+
+/// The data set at `path`: a list is `csv` (`oml` if it is named as OML's), a
+/// folder with a dataset.csv is `csv`, one in a published layout that data set,
+/// any other `folder`. ConfigError if a folder fits several layouts.
 std::unique_ptr<DataSet> open_data_set(const std::string& path);
 
 /// Files without classes, all in the test split.

@@ -61,4 +61,11 @@ std::vector<std::string> sub_folders(const std::string& folder) {
   return names;
 }
 
+void require_folder(const std::string& folder, const std::string& what) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) {
+    throw DataError(folder + ": no such folder; expected " + what + " there");
+  }
+}
+
 }  // namespace kith

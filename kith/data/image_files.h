@@ -17,4 +17,8 @@ ImageFiles find_image_files(const std::string& folder);
 /// Names of the folders directly in a folder, sorted, hidden ones left out.
 std::vector<std::string> sub_folders(const std::string& folder);
 
+/// DataError if `folder` is not a folder; `what` says what it should hold:
+/// "PATH: no such folder; expected WHAT there".
+void require_folder(const std::string& folder, const std::string& what);
+
 }  // namespace kith

@@ -1,6 +1,7 @@
 #include "kith/data/image_list.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "kith/core/error.h"
@@ -114,6 +115,40 @@ void add_rotated_classes(ImageList& list) {
     }
   }
   list.items.insert(list.items.end(), rotated.begin(), rotated.end());
+}
+
+void hold_out_classes(ImageList& list, double share) {
+  // A class and its rotations are labelled 4 * label + turns.
+  const auto upright = [](const Item& item) {
+    return item.label - item.quarter_turns;
+  };
+  std::set<int64_t> classes;
+  for (const Item& item : list.items) {
+    if (item.split == Split::kTrain) classes.insert(upright(item));
+    if (item.split == Split::kValidation) {
+      throw ConfigError("the data has a validation split of its own (" +
+                        item.path + "); no classes can be held out beside it");
+    }
+  }
+  const auto count = static_cast<double>(classes.size());
+  const double kept = std::floor((1 - share) * count + 0.5);
+  if (!(kept >= 1 && kept < count)) {
+    throw ConfigError("a share of " + std::to_string(share) + " of " +
+                      std::to_string(classes.size()) +
+                      " training classes cannot be held out: at least one "
+                      "class must be held out and one must remain");
+  }
+  const int64_t first =
+      *std::next(classes.begin(), static_cast<std::ptrdiff_t>(kept));
+  const auto held_out = [&](const Item& item) {
+    return item.split == Split::kTrain && upright(item) >= first;
+  };
+  std::erase_if(list.items, [&](const Item& item) {
+    return held_out(item) && item.quarter_turns != 0;
+  });
+  for (Item& item : list.items) {
+    if (held_out(item)) item.split = Split::kValidation;
+  }
 }
 
 }  // namespace kith

@@ -2,8 +2,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "kith/data/box.h"
 
 namespace kith {
 
@@ -24,6 +27,7 @@ struct Item {
   bool is_gallery = true;  ///< every test image is both.
   std::string category;    ///< A group of classes (an alphabet), or empty.
   int quarter_turns = 0;   ///< Rotation by 90 degrees, counter-clockwise.
+  std::optional<Box> box;  ///< The picture is cropped to it, then turned.
 };
 
 /// The images of a data set in a fixed order; an image is named by its
@@ -62,5 +66,13 @@ std::vector<int64_t> shared_classes(const ImageList& list);
 /// turned; their labels become 4 * label too. Throws DataError for a label that
 /// is too large for that.
 void add_rotated_classes(ImageList& list);
+
+/// The last `share` of the training classes, in the order of their labels,
+/// become the validation split: of C classes the first round((1 - share) C)
+/// remain, so 0.5 of 98 is 49. A class and its rotations stay together; held
+/// out, the rotations are left out of the list. Other splits are unchanged.
+/// ConfigError if the list has a validation split of its own, or if no class
+/// would be held out or none would remain.
+void hold_out_classes(ImageList& list, double share);
 
 }  // namespace kith

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/run_program.h"
+#include "tests/support/published_sets.h"
 #include "tests/support/raw_images.h"
 #include "tests/support/temp_dir.h"
 
@@ -150,6 +151,51 @@ TEST(DataCommand, RefusesWhatIsNotThere) {
                  {"data", "make", "glyphs", "--out", missing, "--classes", "1"},
                  {"--classes", "1"});
   EXPECT_FALSE(std::filesystem::exists(missing));
+}
+
+TEST(DataCommand, PutsCountsBesideThePublishedOnes) {
+  const TempDir folder;
+  write_cub(folder);
+  const std::string out = expect_success({"data", "check", folder.path()}).out;
+  EXPECT_THAT(out, HasSubstr("2 images (published 5864)"));
+  EXPECT_THAT(out, HasSubstr("2 classes (published 100)"));
+  EXPECT_THAT(out, HasSubstr("warning: the test split has 2 images, but "
+                             "published are 5924"));
+  EXPECT_THAT(out, HasSubstr("checked 4 images, 0 broken"));
+  const Json json = Json::parse(
+      expect_success({"data", "check", folder.path(), "--json"}).out);
+  EXPECT_EQ(json.at("splits").at("train").at("published_images"), 5864);
+  EXPECT_EQ(json.at("splits").at("test").at("published_classes"), 100);
+  EXPECT_EQ(json.at("published_differences").size(), 4u);
+}
+
+TEST(DataCommand, FindsPicturesThatAreMissingOrOutsideTheirBox) {
+  const TempDir folder;
+  write_cars_devkit(folder, true);
+  std::filesystem::remove(folder.file("cars_test/00002.jpg"));
+  folder.write("cars_train/00001.jpg", grey_png());
+  const std::string config = folder.write(
+      "cars.yaml",
+      "data: {name: cars196, crop_boxes: true, path: " + folder.path() + "}\n");
+  const ProgramResult result = run_kith({"data", "check", config});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out,
+              HasSubstr("cars_test/00002.jpg: cannot open: No such"));
+  EXPECT_THAT(result.out, HasSubstr("holds nothing of the picture of 1 x 1"));
+  EXPECT_THAT(result.out, HasSubstr("checked 4 images, 2 broken"));
+}
+
+TEST(DataCommand, WarnsOfClassesInTrainingAndTest) {
+  const TempDir folder;
+  folder.write("a.png", grey_png());
+  const std::string list = folder.write(
+      "list.csv", "path,label,split\na.png,3,train\na.png,3,test\n");
+  EXPECT_THAT(expect_success({"data", "check", list}).out,
+              HasSubstr("warning: 1 training classes are in another split too "
+                        "(first: 3)"));
+  const ProgramResult json = expect_success({"data", "check", list, "--json"});
+  EXPECT_EQ(Json::parse(json.out).at("shared_classes"), 1);
+  EXPECT_THAT(json.err, HasSubstr("both in the training and in the test"));
 }
 
 }  // namespace

@@ -154,6 +154,17 @@ TEST_F(FolderSet, LoadsAndRotates) {
   EXPECT_EQ(set->load(2).pixels, (std::vector<uint8_t>{200, 10}));
 }
 
+TEST_F(FolderSet, HoldsOutClasses) {
+  for (const char* path : {"a/1.png", "b/1.png", "c/1.png", "d/1.png"}) {
+    add(path);
+  }
+  const auto set = open();
+  set->hold_out_classes(0.5);
+  EXPECT_THAT(contents(*set),
+              ElementsAre("train/0:a/1.png", "validation/1:b/1.png",
+                          "test/2:c/1.png", "test/3:d/1.png"));
+}
+
 TEST_F(FolderSet, IsOpenedForAFolderWithoutAList) {
   add("a/1.png");
   EXPECT_EQ(open_data_set(dir_.path())->list().items.size(), 1u);

@@ -149,5 +149,61 @@ TEST(AddRotatedClasses, RefusesLabelsThatWouldOverflow) {
   }
 }
 
+ImageList training_list(int64_t classes) {
+  ImageList list;
+  for (int64_t label = classes; label >= 1; --label) {
+    list.items.push_back(item(label, Split::kTrain));
+    list.items.push_back(item(label, Split::kTrain));
+  }
+  list.items.push_back(item(classes + 1, Split::kTest));
+  return list;
+}
+
+TEST(HoldOutClasses, TakesTheLastShareOfTheTrainingClasses) {
+  const auto held_out = [](int64_t classes, double share) {
+    ImageList list = training_list(classes);
+    hold_out_classes(list, share);
+    const int64_t held = summarise(list, Split::kValidation).classes;
+    EXPECT_EQ(list.items.size(), static_cast<size_t>(2 * classes + 1));
+    EXPECT_EQ(summarise(list, Split::kTrain).classes, classes - held);
+    EXPECT_EQ(summarise(list, Split::kTest).images, 1);
+    for (const Item& image : list.items) {
+      if (image.split == Split::kTest) continue;
+      EXPECT_EQ(image.split == Split::kValidation,
+                image.label > classes - held);
+    }
+    EXPECT_TRUE(shared_classes(list).empty());
+    return held;
+  };
+  EXPECT_EQ(held_out(98, 0.5), 49);
+  EXPECT_EQ(held_out(100, 0.2), 20);
+  EXPECT_EQ(held_out(10, 0.25), 2);  // 7.5 + 0.5 remain
+  EXPECT_EQ(held_out(2, 0.5), 1);
+}
+
+TEST(HoldOutClasses, KeepsRotationsTogetherAndTestsUpright) {
+  ImageList list = training_list(3);
+  add_rotated_classes(list);
+  hold_out_classes(list, 0.34);
+  EXPECT_EQ(summarise(list, Split::kTrain).classes, 2 * 4);
+  EXPECT_EQ(list.labels(list.of_split(Split::kValidation)), (Indices{12, 12}));
+  EXPECT_EQ(list.items.size(), 2u * 8 + 2 + 1);
+}
+
+TEST(HoldOutClasses, RefusesWhatCannotBe) {
+  ImageList own = small_list();
+  expect_error<ConfigError>([&] { hold_out_classes(own, 0.5); },
+                            "validation split of its own", "9.png");
+  for (const double share : {0., 0.01, 0.99, 1., -1., 2.}) {
+    ImageList list = training_list(4);
+    expect_error<ConfigError>([&] { hold_out_classes(list, share); },
+                              "4 training classes");
+    EXPECT_TRUE(list.of_split(Split::kValidation).empty());
+  }
+  ImageList none;
+  expect_error<ConfigError>([&] { hold_out_classes(none, 0.5); },
+                            "0 training classes");
+}
+
 }  // namespace
 }  // namespace kith

@@ -38,24 +38,6 @@ std::string chunk(std::string_view type, std::string_view body) {
   return bytes;
 }
 
-// A zlib stream of stored blocks, that is without compression.
-std::string stored(std::string_view data) {
-  std::string bytes = "\x78\x01";
-  std::string_view rest = data;
-  do {
-    const std::string_view part = rest.substr(0, 65535);
-    rest.remove_prefix(part.size());
-    const auto length = static_cast<uint16_t>(part.size());
-    bytes += {static_cast<char>(rest.empty() ? 1 : 0),
-              static_cast<char>(length & 255), static_cast<char>(length >> 8),
-              static_cast<char>(~length & 255),
-              static_cast<char>((~length >> 8) & 255)};
-    bytes += part;
-  } while (!rest.empty());
-  put_big_endian(bytes, adler32(data), 4);
-  return bytes;
-}
-
 std::string segment(char marker, std::string_view body) {
   std::string bytes = {'\xff', marker};
   put_big_endian(bytes, static_cast<uint32_t>(body.size() + 2), 2);
@@ -136,6 +118,23 @@ void put_big_endian(std::string& bytes, uint32_t value, int width) {
   }
 }
 
+std::string stored_zlib(std::string_view data) {
+  std::string bytes = "\x78\x01";
+  std::string_view rest = data;
+  do {
+    const std::string_view part = rest.substr(0, 65535);
+    rest.remove_prefix(part.size());
+    const auto length = static_cast<uint16_t>(part.size());
+    bytes += {static_cast<char>(rest.empty() ? 1 : 0),
+              static_cast<char>(length & 255), static_cast<char>(length >> 8),
+              static_cast<char>(~length & 255),
+              static_cast<char>((~length >> 8) & 255)};
+    bytes += part;
+  } while (!rest.empty());
+  put_big_endian(bytes, adler32(data), 4);
+  return bytes;
+}
+
 std::string raw_png(const RawPng& png) {
   std::string header;
   put_big_endian(header, png.width, 4);
@@ -144,7 +143,7 @@ std::string raw_png(const RawPng& png) {
   std::string bytes = "\x89PNG\r\n\x1a\n" + chunk("IHDR", header);
   if (!png.palette.empty()) bytes += chunk("PLTE", png.palette);
   if (!png.alpha.empty()) bytes += chunk("tRNS", png.alpha);
-  return bytes + chunk("IDAT", stored(png.rows)) + chunk("IEND", "");
+  return bytes + chunk("IDAT", stored_zlib(png.rows)) + chunk("IEND", "");
 }
 
 std::string repair_png(std::string bytes) {

@@ -12,6 +12,9 @@ namespace kith {
 
 void put_big_endian(std::string& bytes, uint32_t value, int width);
 
+/// A zlib stream of stored blocks, that is without compression.
+std::string stored_zlib(std::string_view data);
+
 struct RawPng {
   uint32_t width = 1;
   uint32_t height = 1;

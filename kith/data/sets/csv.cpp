@@ -1,7 +1,6 @@
 #include "kith/data/csv.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 
@@ -27,6 +26,15 @@ struct CsvSetOptions {
             "classes of their own.");
   }
 };
+
+int64_t parse_label(const std::string& text, const std::string& where) {
+  try {
+    return parse_integer(text, where, "label");
+  } catch (const DataError& error) {
+    throw DataError(std::string(error.what()) +
+                    "; number the classes and keep names in a column 'class'");
+  }
+}
 
 class CsvDataSet final : public DataSet {
  public:
@@ -107,27 +115,6 @@ class CsvDataSet final : public DataSet {
       list_.class_names[item.label] = field(*columns.class_name);
     }
     list_.items.push_back(std::move(item));
-  }
-
-  static int64_t parse_label(const std::string& text,
-                             const std::string& where) {
-    int64_t label = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, label);
-    if (error != std::errc() || stop != end) {
-      throw DataError(where + ": label '" + text +
-                      "' is not an integer; number the classes and keep names "
-                      "in a column 'class'");
-    }
-    return label;
-  }
-
-  static bool parse_flag(const std::string& text, const std::string& where,
-                         const char* column) {
-    if (text == "True" || text == "true" || text == "1") return true;
-    if (text == "False" || text == "false" || text == "0") return false;
-    throw DataError(where + ": " + column + " is '" + text +
-                    "', expected True or False");
   }
 
   std::filesystem::path root_;
