@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "kith/data/augment.h"
+#include "kith/data/colour.h"
 #include "kith/data/decode.h"
 #include "kith/data/encode.h"
 #include "kith/data/glyphs.h"
@@ -40,9 +41,34 @@ void bench_resize(benchmark::State& state) {
   }
 }
 
+// A photograph in memory to a training image of ImageNet's size.
+kith::Image photograph(int width, int height) {
+  return kith::resize(kith::to_channels(kith::draw_glyph(0, 0, 0), 3), width,
+                      height);
+}
+
+void bench_random_resized_crop(benchmark::State& state) {
+  const auto image = photograph(270, 200);
+  const auto step = kith::augmentation_registry().make(
+      kith::parse_config("{name: random_resized_crop}", "bench"), "augment");
+  kith::Rng rng(0, kith::Stream::kAugment);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(step->apply(image, rng).pixels.data());
+  }
+}
+
+void bench_decode_jpeg(benchmark::State& state) {
+  const auto bytes = kith::encode_jpeg(photograph(500, 375), 90);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(kith::decode_image(bytes, "memory").pixels.data());
+  }
+}
+
 BENCHMARK(bench_draw)->Unit(benchmark::kMicrosecond);
 BENCHMARK(bench_decode_png)->Unit(benchmark::kMicrosecond);
 BENCHMARK(bench_affine)->Unit(benchmark::kMicrosecond);
 BENCHMARK(bench_resize)->Unit(benchmark::kMicrosecond);
+BENCHMARK(bench_random_resized_crop)->Unit(benchmark::kMicrosecond);
+BENCHMARK(bench_decode_jpeg)->Unit(benchmark::kMicrosecond);
 
 }  // namespace

@@ -1,13 +1,32 @@
 #include "kith/data/input.h"
 
+#include <utility>
+
 #include "kith/core/error.h"
 #include "kith/data/resize.h"
 
 namespace kith {
+namespace {
+
+Image fit(const Image& image, const InputOptions& input) {
+  const int size = static_cast<int>(input.size);
+  const Filter filter = filter_named(input.filter);
+  if (input.resize == 0) return resize(image, size, size, filter);
+  const Size full = size_with_short_side(image, static_cast<int>(input.resize));
+  return resize_window(image, full.width, full.height,
+                       centre_box(full.width, full.height, size, size), filter);
+}
+
+}  // namespace
 
 void InputOptions::describe(OptionSet& set) {
-  set.add("size", size, "Pictures are resized to size x size pixels.")
-      .range(8, 4096);
+  set.add("size", size, "Pictures become size x size pixels.").range(8, 4096);
+  set.add("resize", resize,
+          "For testing, the short side is resized to this and the centre cut "
+          "out; 0: resized to size x size, whatever the shape.")
+      .range(0, 8192);
+  set.add("filter", filter, "How pictures are resized.")
+      .choices({"bilinear", "bicubic"});
   set.add("colour", colour, "Colour of the input.").choices({"grey", "rgb"});
   set.add("mean", mean, "Subtracted from values in [0, 1], one a channel.");
   set.add("std", std, "Divides after the subtraction, one a channel.")
@@ -23,36 +42,31 @@ void InputOptions::check() const {
           colour + "', got " + std::to_string(values->size()));
     }
   }
-}
-
-Image to_channels(const Image& image, int channels) {
-  if (image.channels == channels) return image;
-  Image result(image.width, image.height, channels);
-  const size_t count =
-      static_cast<size_t>(image.width) * static_cast<size_t>(image.height);
-  const uint8_t* in = image.pixels.data();
-  uint8_t* out = result.pixels.data();
-  if (channels == 3) {
-    for (size_t i = 0; i < count; ++i) {
-      out[3 * i] = out[3 * i + 1] = out[3 * i + 2] = in[i];
-    }
-  } else {
-    // 0.299 R + 0.587 G + 0.114 B in 16-bit fixed point, rounded (as Pillow).
-    for (size_t i = 0; i < count; ++i) {
-      out[i] = static_cast<uint8_t>((in[3 * i] * 19595 + in[3 * i + 1] * 38470 +
-                                     in[3 * i + 2] * 7471 + 0x8000) >>
-                                    16);
-    }
+  if (resize != 0 && resize < size) {
+    throw ConfigError(
+        "'model.input.resize' must be 0 or at least "
+        "'model.input.size' (" +
+        std::to_string(size) + "), got " + std::to_string(resize));
   }
-  return result;
 }
 
 Image prepare_image(const Image& image, const InputOptions& input,
                     const Augmentations& augmentations, Rng& rng) {
-  Image result = to_channels(image, static_cast<int>(input.channels()));
-  for (const auto& step : augmentations) result = step->apply(result, rng);
-  const int size = static_cast<int>(input.size);
-  return resize(result, size, size);
+  Image changed;
+  const Image* current = &image;
+  const auto advance = [&](Image next) {
+    changed = std::move(next);
+    current = &changed;
+  };
+  if (image.channels != input.channels()) {
+    advance(to_channels(image, static_cast<int>(input.channels())));
+  }
+  for (const auto& step : augmentations) advance(step->apply(*current, rng));
+  if (!augmentations.empty() && changed.width == input.size &&
+      changed.height == input.size) {
+    return changed;
+  }
+  return fit(*current, input);
 }
 
 }  // namespace kith

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "kith/core/options.h"
 #include "kith/data/augment.h"
+#include "kith/data/colour.h"
 #include "kith/data/image.h"
 
 namespace kith {
@@ -13,6 +15,8 @@ namespace kith {
 /// the model (`model.input`), so that embedding and search use the same.
 struct InputOptions {
   int64_t size = 64;
+  int64_t resize = 0;
+  std::string filter = "bilinear";
   std::string colour = "grey";
   std::vector<double> mean = {0.5};
   std::vector<double> std = {0.5};
@@ -21,16 +25,16 @@ struct InputOptions {
 
   void describe(OptionSet& set);
 
-  /// Throws ConfigError if mean or std do not fit the channels.
+  /// Throws ConfigError if mean or std do not fit the channels, or `resize`
+  /// does not fit the size.
   void check() const;
 };
 
 /// Converts to grey or RGB, augments (training only; pass an empty list
-/// otherwise) and resizes to size x size.
+/// otherwise) and, unless that gave size x size pixels, goes on as for testing:
+/// the short side is resized to `resize` and the centre cut out, or, if
+/// `resize` is 0, the picture is resized to size x size whatever its shape.
 Image prepare_image(const Image& image, const InputOptions& input,
                     const Augmentations& augmentations, Rng& rng);
-
-/// Grey by the ITU-R 601 weights, RGB by repetition.
-Image to_channels(const Image& image, int channels);
 
 }  // namespace kith

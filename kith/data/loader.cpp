@@ -18,23 +18,31 @@ constexpr int64_t kNoError = std::numeric_limits<int64_t>::max();
 
 /// A batch being made: which images are still to come and the first error.
 struct Pending {
+  std::mutex fit_mutex;  ///< For fit() alone: the first image allocates.
   Batch batch;
   int64_t missing = 0;
   int64_t error_position = kNoError;
   std::exception_ptr error;
 };
 
+/// Not filled with zeros: every byte is written once, by an image.
+std::shared_ptr<uint8_t[]> plain_memory(size_t bytes) {
+  return std::shared_ptr<uint8_t[]>(new uint8_t[bytes]);
+}
+
 }  // namespace
 
-/// One mutex guards everything but the pixels: a worker writes its image's
-/// part of the pixels without the lock, which is safe because the parts are
-/// disjoint and next() takes a batch only after its last image was counted.
+/// One mutex guards everything but the pixels and their size: a worker writes
+/// its image's part of the pixels without the lock, which is safe because the
+/// parts are disjoint and next() takes a batch only after its last image was
+/// counted.
 class Loader::State {
  public:
   State(std::vector<std::vector<int64_t>> batches, LoadFunction load,
         const LoaderOptions& options)
       : batches_(std::move(batches)),
         load_(std::move(load)),
+        allocate_(options.allocate ? options.allocate : plain_memory),
         window_(std::max<int64_t>(options.prefetch, 0) + 1) {
     try {
       for (int64_t i = 0; i < std::max<int64_t>(options.threads, 1); ++i) {
@@ -91,15 +99,9 @@ class Loader::State {
       if (stop_) return;
       const Task task = take_task();
       lock.unlock();
-      Image image;
-      std::exception_ptr error;
-      try {
-        image = load_(task.batch, task.position, task.index);
-      } catch (...) {
-        error = std::current_exception();
-      }
+      const std::exception_ptr error = make(task);
       lock.lock();
-      finish(task, image, error, lock);
+      finish(task, error);
     }
   }
 
@@ -126,49 +128,56 @@ class Loader::State {
     return task;
   }
 
-  /// Called with the lock held; gives it up while pixels are copied.
-  void finish(const Task& task, const Image& image, std::exception_ptr error,
-              std::unique_lock<std::mutex>& lock) {
+  /// Loads an image into its place; called without the lock.
+  std::exception_ptr make(const Task& task) {
+    try {
+      const Image image = load_(task.batch, task.position, task.index);
+      uint8_t* pixels = fit(*task.pending, image);
+      std::copy(
+          image.pixels.begin(), image.pixels.end(),
+          pixels + static_cast<size_t>(task.position) * image.pixels.size());
+      return nullptr;
+    } catch (...) {
+      return std::current_exception();
+    }
+  }
+
+  /// Counts an image as done; called with the lock held.
+  void finish(const Task& task, const std::exception_ptr& error) {
     Pending& pending = *task.pending;
-    if (!error) error = fit(pending.batch, image);
-    if (!error) {
-      uint8_t* target =
-          pending.batch.pixels.data() +
-          static_cast<size_t>(task.position) * image.pixels.size();
-      lock.unlock();
-      std::copy(image.pixels.begin(), image.pixels.end(), target);
-      lock.lock();
-    } else if (task.position < pending.error_position) {
+    if (error && task.position < pending.error_position) {
       pending.error_position = task.position;
       pending.error = error;
     }
     if (--pending.missing == 0) batch_ready_.notify_all();
   }
 
-  /// The first image of a batch decides its size and allocates the pixels.
-  static std::exception_ptr fit(Batch& batch, const Image& image) {
-    if (batch.pixels.empty()) {
+  /// The pixels of the batch. The first image decides the size and allocates;
+  /// meanwhile threads that work on other batches go on.
+  uint8_t* fit(Pending& pending, const Image& image) {
+    const std::lock_guard fit_lock(pending.fit_mutex);
+    Batch& batch = pending.batch;
+    if (!batch.pixels) {
       batch.height = image.height;
       batch.width = image.width;
       batch.channels = image.channels;
-      try {
-        batch.pixels.resize(image.pixels.size() * batch.indices.size());
-      } catch (const std::bad_alloc&) {
-        return std::current_exception();
-      }
+      const std::lock_guard allocate_lock(allocate_mutex_);
+      batch.pixels = allocate_(batch.bytes());
+      KITH_ASSERT(batch.pixels != nullptr);
     }
     if (batch.height != image.height || batch.width != image.width ||
         batch.channels != image.channels) {
-      return std::make_exception_ptr(
-          std::logic_error("bug in kith: images of one batch differ in size"));
+      throw std::logic_error("bug in kith: images of one batch differ in size");
     }
-    return nullptr;
+    return batch.pixels.get();
   }
 
   const std::vector<std::vector<int64_t>> batches_;
   const LoadFunction load_;
+  const decltype(LoaderOptions::allocate) allocate_;
   const int64_t window_;
 
+  std::mutex allocate_mutex_;
   std::mutex mutex_;
   std::condition_variable work_available_;
   std::condition_variable batch_ready_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,14 +16,21 @@ struct Batch {
   int64_t height = 0;
   int64_t width = 0;
   int64_t channels = 0;
-  std::vector<uint8_t> pixels;  ///< [count, height, width, channels]
+  std::shared_ptr<uint8_t[]> pixels;  ///< [count, height, width, channels]
 
   int64_t count() const { return static_cast<int64_t>(indices.size()); }
+  size_t bytes() const {
+    return static_cast<size_t>(count() * height * width * channels);
+  }
 };
 
 struct LoaderOptions {
   int64_t threads = 1;   ///< Threads that decode.
   int64_t prefetch = 2;  ///< Batches decoded ahead of the one in use.
+  /// Gives the memory for so many bytes of pixels, such as page-locked memory
+  /// for copies to a GPU; empty: plain memory. Called by the threads, never by
+  /// two at once.
+  std::function<std::shared_ptr<uint8_t[]>(size_t)> allocate = {};
 };
 
 /// Loads batches in a given order with threads that work ahead. What a batch

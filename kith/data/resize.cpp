@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "kith/core/error.h"
+#include "kith/data/decode.h"
+#include "kith/data/resize_kernels.h"
 
 namespace kith {
 namespace {
-
-// Weights are integers with this many fractional bits: 32 less 8 of the pixel
-// less 2 of headroom for the cubic's overshoot.
-constexpr int kPrecision = 22;
-constexpr int32_t kHalf = int32_t{1} << (kPrecision - 1);
 
 double triangle(double x) { return std::max(0.0, 1.0 - std::abs(x)); }
 
@@ -24,126 +23,221 @@ double cubic(double x) {
   return 0.0;
 }
 
-// One output position is the weighted sum of source positions [first,
-// first + count); its weights begin at index * taps.
-struct Window {
+// Positions [first, first + count).
+struct Range {
   int first;
   int count;
 };
 
-struct Weights {
-  int taps = 0;  // room for one window
-  std::vector<Window> windows;
-  std::vector<int32_t> values;
+// How `from` positions become `to`.
+class Scale {
+ public:
+  Scale(int from, int to, Filter filter)
+      : from_(from),
+        filter_(filter),
+        scale_(static_cast<double>(from) / to),
+        widen_(std::max(scale_, 1.0)),
+        support_((filter == Filter::kBilinear ? 1.0 : 2.0) * widen_) {}
 
-  const int32_t* of(size_t index) const {
-    return values.data() + index * static_cast<size_t>(taps);
+  // The sources that count for an output.
+  Range window(int output) const {
+    const double middle = centre(output);
+    const int first =
+        std::max(0, static_cast<int>(std::floor(middle - support_ + 0.5)));
+    const int end =
+        std::min(from_, static_cast<int>(std::floor(middle + support_ + 0.5)));
+    return {first, end - first};
   }
+
+  // The weight of a source for an output, up to a factor.
+  double weight(int source, int output) const {
+    const double x = (source - centre(output) + 0.5) * (1.0 / widen_);
+    return filter_ == Filter::kBilinear ? triangle(x) : cubic(x);
+  }
+
+ private:
+  double centre(int output) const { return (output + 0.5) * scale_; }
+
+  int from_;
+  Filter filter_;
+  double scale_;
+  double widen_;
+  double support_;
 };
 
-Weights make_weights(int from, int to, Filter filter) {
-  const double scale = static_cast<double>(from) / to;
-  const double widen = std::max(scale, 1.0);
-  const double support = (filter == Filter::kBilinear ? 1.0 : 2.0) * widen;
-  Weights weights;
-  weights.taps = static_cast<int>(std::ceil(support)) * 2 + 1;
-  weights.windows.resize(static_cast<size_t>(to));
-  weights.values.resize(static_cast<size_t>(to) *
+// The weights of the outputs in a range.
+ResizeWeights make_weights(int from, int to, Range outputs, Filter filter) {
+  const Scale scale(from, to, filter);
+  ResizeWeights weights;
+  for (int i = 0; i < outputs.count; ++i) {
+    weights.taps =
+        std::max(weights.taps, scale.window(outputs.first + i).count);
+  }
+  weights.first.reserve(static_cast<size_t>(outputs.count));
+  weights.values.resize(static_cast<size_t>(outputs.count) *
                         static_cast<size_t>(weights.taps));
   std::vector<double> exact(static_cast<size_t>(weights.taps));
-  for (int i = 0; i < to; ++i) {
-    const double centre = (i + 0.5) * scale;
-    const int first = std::max(0, static_cast<int>(centre - support + 0.5));
-    const int end = std::min(from, static_cast<int>(centre + support + 0.5));
-    const auto count = static_cast<size_t>(end - first);
+  int32_t* out = weights.values.data();
+  for (int i = 0; i < outputs.count; ++i, out += weights.taps) {
+    const Range window = scale.window(outputs.first + i);
+    const auto count = static_cast<size_t>(window.count);
     double sum = 0.0;
     for (size_t k = 0; k < count; ++k) {
-      const double x =
-          (static_cast<double>(k) + first - centre + 0.5) * (1.0 / widen);
-      exact[k] = filter == Filter::kBilinear ? triangle(x) : cubic(x);
+      exact[k] =
+          scale.weight(window.first + static_cast<int>(k), outputs.first + i);
       sum += exact[k];
     }
-    const auto index = static_cast<size_t>(i);
-    weights.windows[index] = {first, end - first};
-    int32_t* out = &weights.values[index * static_cast<size_t>(weights.taps)];
+    const int first = std::min(window.first, from - weights.taps);
+    weights.first.push_back(first);
     for (size_t k = 0; k < count; ++k) {
-      const double value = exact[k] / sum * (1 << kPrecision);
-      out[k] = static_cast<int32_t>(std::lround(value));
+      const double value = exact[k] / sum * (1 << kResizePrecision);
+      out[static_cast<size_t>(window.first - first) + k] =
+          static_cast<int32_t>(std::lround(value));
     }
   }
   return weights;
 }
 
-uint8_t to_pixel(int32_t sum) {
-  return static_cast<uint8_t>(std::clamp(sum >> kPrecision, 0, 255));
+// The sources that the outputs need, all in one range.
+Range needed(const ResizeWeights& weights) {
+  const int first = weights.first.front();
+  return {first, weights.first.back() + weights.taps - first};
 }
 
-template <int kChannels>
-void resize_row(const uint8_t* source, uint8_t* target,
-                const Weights& weights) {
-  for (size_t i = 0; i < weights.windows.size(); ++i) {
-    const Window window = weights.windows[i];
-    const int32_t* weight = weights.of(i);
-    const uint8_t* pixel = source + window.first * kChannels;
-    int32_t sums[kChannels];
-    std::fill_n(sums, kChannels, kHalf);
-    for (int k = 0; k < window.count; ++k) {
-      for (int c = 0; c < kChannels; ++c) {
-        sums[c] += weight[k] * pixel[k * kChannels + c];
-      }
-    }
-    for (int c = 0; c < kChannels; ++c) *target++ = to_pixel(sums[c]);
-  }
-}
-
-Image resize_rows(const Image& image, int width, Filter filter) {
-  const Weights weights = make_weights(image.width, width, filter);
-  Image result(width, image.height, image.channels);
-  for (int y = 0; y < image.height; ++y) {
+// `width` pixels from column `left` of the rows in a range, each resized.
+Image resize_rows(const Image& image, int left, int width, Range rows,
+                  const ResizeWeights& weights) {
+  const auto outputs = static_cast<int>(weights.outputs());
+  Image result(outputs, rows.count, image.channels);
+  const auto channels = static_cast<size_t>(image.channels);
+  const size_t skip = static_cast<size_t>(left) * channels;
+  const size_t bytes = static_cast<size_t>(width) * channels;
+  std::vector<uint8_t> padded;
+  for (int y = 0; y < rows.count; ++y) {
+    const uint8_t* source = image.row(rows.first + y) + skip;
     if (image.channels == 1) {
-      resize_row<1>(image.row(y), result.row(y), weights);
-    } else {
-      resize_row<3>(image.row(y), result.row(y), weights);
+      resize_grey_row(source, weights, result.row(y));
+      continue;
     }
+    // The kernel reads one byte beyond the row: not beyond the last one.
+    if (rows.first + y + 1 == image.height) {
+      padded.assign(source, source + bytes);
+      padded.push_back(0);
+      source = padded.data();
+    }
+    resize_kernels().rgb_row(source, weights, result.row(y));
   }
   return result;
 }
 
-// Goes along whole rows, which the compiler turns into vector code.
-Image resize_columns(const Image& image, int height, Filter filter) {
-  const Weights weights = make_weights(image.height, height, filter);
-  Image result(image.width, height, image.channels);
-  const auto length = static_cast<size_t>(image.width * image.channels);
-  std::vector<int32_t> sums(length);
-  for (int y = 0; y < height; ++y) {
-    const Window window = weights.windows[static_cast<size_t>(y)];
-    const int32_t* weight = weights.of(static_cast<size_t>(y));
-    std::fill(sums.begin(), sums.end(), kHalf);
-    for (int k = 0; k < window.count; ++k) {
-      const uint8_t* source = image.row(window.first + k);
-      const int32_t factor = weight[k];
-      for (size_t x = 0; x < length; ++x) sums[x] += factor * source[x];
-    }
-    uint8_t* target = result.row(y);
-    for (size_t x = 0; x < length; ++x) target[x] = to_pixel(sums[x]);
+// The weights' source 0 is the row at `top`, which may lie above the image.
+Image resize_columns(const Image& image, int top,
+                     const ResizeWeights& weights) {
+  Image result(image.width, static_cast<int>(weights.outputs()),
+               image.channels);
+  const size_t length =
+      static_cast<size_t>(image.width) * static_cast<size_t>(image.channels);
+  for (int y = 0; y < result.height; ++y) {
+    const auto index = static_cast<size_t>(y);
+    resize_kernels().mix_rows(image.row(weights.first[index] + top), length,
+                              weights.taps, weights.of(index), result.row(y));
   }
   return result;
 }
+
+void check_target(const Image& image, int width, int height, int64_t pixels) {
+  if (image.pixels.empty()) throw DataError("resize: the image has no pixels");
+  KITH_ASSERT(image.channels == 1 || image.channels == 3);
+  const std::string size =
+      std::to_string(width) + " x " + std::to_string(height);
+  if (width < 1 || height < 1) {
+    throw DataError("resize: target size " + size + " is below 1 x 1");
+  }
+  const int64_t limit = DecodeLimits().max_pixels;
+  if (pixels > limit) {
+    throw DataError("resize: from " + std::to_string(image.width) + " x " +
+                    std::to_string(image.height) + " to " + size +
+                    " pixels: at most " + std::to_string(limit) +
+                    " are accepted");
+  }
+}
+
+int64_t width_of(const Box& box) { return box.right - box.left; }
+int64_t height_of(const Box& box) { return box.bottom - box.top; }
+
+bool within(const Box& box, int width, int height) {
+  return box.left >= 0 && box.top >= 0 && !box.empty() && box.right <= width &&
+         box.bottom <= height;
+}
+
+// The window of `source`, resized to width x height. A side that stays as it
+// is has no pass of its own, as in Pillow.
+Image resize_part(const Image& image, const Box& source, int width, int height,
+                  const Box& window, Filter filter) {
+  check_target(image, width, height, width_of(window) * height_of(window));
+  KITH_ASSERT(within(source, image.width, image.height));
+  KITH_ASSERT(within(window, width, height));
+  const auto left = static_cast<int>(source.left);
+  const auto top = static_cast<int>(source.top);
+  const auto from_width = static_cast<int>(width_of(source));
+  const auto from_height = static_cast<int>(height_of(source));
+  const Range columns{static_cast<int>(window.left),
+                      static_cast<int>(width_of(window))};
+  Range rows{static_cast<int>(window.top), static_cast<int>(height_of(window))};
+  ResizeWeights vertical;
+  if (height != from_height) {
+    vertical = make_weights(from_height, height, rows, filter);
+    rows = needed(vertical);
+  }
+  rows.first += top;
+  const int64_t first_column = left + columns.first;
+  Image across =
+      width == from_width
+          ? crop(image, {first_column, rows.first, first_column + columns.count,
+                         rows.first + rows.count})
+          : resize_rows(image, left, from_width, rows,
+                        make_weights(from_width, width, columns, filter));
+  if (height == from_height) return across;
+  return resize_columns(across, top - rows.first, vertical);
+}
+
+Box whole(int width, int height) { return {0, 0, width, height}; }
 
 }  // namespace
 
+Filter filter_named(const std::string& name) {
+  KITH_ASSERT(name == "bilinear" || name == "bicubic");
+  return name == "bilinear" ? Filter::kBilinear : Filter::kBicubic;
+}
+
 Image resize(const Image& image, int width, int height, Filter filter) {
-  if (image.pixels.empty()) throw DataError("resize: the image has no pixels");
-  if (width < 1 || height < 1) {
-    throw DataError("resize: target size " + std::to_string(width) + " x " +
-                    std::to_string(height) + " is below 1 x 1");
+  return resize_part(image, whole(image.width, image.height), width, height,
+                     whole(width, height), filter);
+}
+
+Image resize_box(const Image& image, const Box& source, int width, int height,
+                 Filter filter) {
+  return resize_part(image, source, width, height, whole(width, height),
+                     filter);
+}
+
+Image resize_window(const Image& image, int width, int height,
+                    const Box& window, Filter filter) {
+  return resize_part(image, whole(image.width, image.height), width, height,
+                     window, filter);
+}
+
+Size size_with_short_side(const Image& image, int side) {
+  const int64_t short_side = std::min(image.width, image.height);
+  const int64_t long_side = std::max(image.width, image.height);
+  if (short_side < 1) throw DataError("resize: the image has no pixels");
+  const int64_t wanted = side * long_side / short_side;
+  if (wanted > std::numeric_limits<int>::max()) {
+    throw DataError("resize: a picture of " + std::to_string(image.width) +
+                    " x " + std::to_string(image.height) + " is too long");
   }
-  KITH_ASSERT(image.channels == 1 || image.channels == 3);
-  if (width == image.width && height == image.height) return image;
-  if (width == image.width) return resize_columns(image, height, filter);
-  Image rows = resize_rows(image, width, filter);
-  if (height == image.height) return rows;
-  return resize_columns(rows, height, filter);
+  const auto longer = static_cast<int>(wanted);
+  return image.width <= image.height ? Size{side, longer} : Size{longer, side};
 }
 
 }  // namespace kith

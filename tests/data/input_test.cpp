@@ -94,6 +94,56 @@ TEST(PrepareImage, AugmentsAtTheSizeOfTheSource) {
   EXPECT_EQ(rng.next(), twice.next());
 }
 
+class Shrink final : public Augmentation {
+ public:
+  Image apply(const Image& image, Rng&) const override {
+    return resize(image, 8, 8);
+  }
+};
+
+TEST(PrepareImage, LeavesAPictureThatIsRight) {
+  Augmentations steps;
+  steps.push_back(std::make_unique<Shrink>());
+  Rng rng(0, Stream::kAugment);
+  const Image image = pattern(20, 10, 1);
+  const Image small = resize(image, 8, 8);
+  const InputOptions with_resize = input("{size: 8, resize: 10}");
+  EXPECT_EQ(prepare_image(image, with_resize, steps, rng).pixels, small.pixels);
+  // For testing the margin is cut off, whatever the size.
+  EXPECT_EQ(prepare_image(small, with_resize, {}, rng).pixels,
+            crop(resize(small, 10, 10), {1, 1, 9, 9}).pixels);
+}
+
+TEST(PrepareImage, CutsTheCentre) {
+  Rng rng(0, Stream::kAugment);
+  const Image image = pattern(40, 21, 1);
+  EXPECT_EQ(
+      prepare_image(image, input("{size: 8, resize: 11}"), {}, rng).pixels,
+      crop(resize(image, 20, 11), {6, 2, 14, 10}).pixels);
+  EXPECT_EQ(
+      prepare_image(image, input("{size: 8, filter: bicubic}"), {}, rng).pixels,
+      resize(image, 8, 8, Filter::kBicubic).pixels);
+}
+
+// The whole picture would be 4096 x 268 million pixels.
+TEST(PrepareImage, TakesExtremeShapes) {
+  Rng rng(0, Stream::kAugment);
+  for (const Image& image : {pattern(65'535, 1, 1), pattern(1, 65'535, 1)}) {
+    const Image result =
+        prepare_image(image, input("{size: 16, resize: 4096}"), {}, rng);
+    EXPECT_EQ(result.width, 16);
+    EXPECT_EQ(result.height, 16);
+  }
+}
+
+TEST(InputOptions, ResizeFitsTheSize) {
+  EXPECT_EQ(input("{size: 8, resize: 8}").resize, 8);
+  expect_error<ConfigError>([] { input("{size: 32, resize: 31}"); },
+                            "model.input.resize", "at least", "(32)", "31");
+  expect_error<ConfigError>([] { input("filter: nearest"); },
+                            "bilinear, bicubic");
+}
+
 TEST(InputOptions, MeanAndStdFitTheColour) {
   EXPECT_EQ(input("").channels(), 1);
   EXPECT_EQ(input("{colour: rgb, mean: [0, 0, 0], std: [1, 1, 1]}").channels(),

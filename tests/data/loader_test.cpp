@@ -1,8 +1,10 @@
 #include "kith/data/loader.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -59,7 +61,10 @@ void expect_batch(const Batch& batch, int64_t number,
     const Image image = picture(number, static_cast<int64_t>(i), indices[i]);
     pixels.insert(pixels.end(), image.pixels.begin(), image.pixels.end());
   }
-  EXPECT_EQ(batch.pixels, pixels);
+  ASSERT_EQ(batch.bytes(), pixels.size());
+  EXPECT_EQ(std::vector<uint8_t>(batch.pixels.get(),
+                                 batch.pixels.get() + batch.bytes()),
+            pixels);
 }
 
 TEST(Loader, GivesTheSameBatchesForAnyTiming) {
@@ -80,6 +85,43 @@ TEST(Loader, GivesTheSameBatchesForAnyTiming) {
       EXPECT_THROW(loader.next(), std::logic_error);
     }
   }
+}
+
+TEST(Loader, AsksForItsMemory) {
+  const Batches batches = some_batches(20);
+  std::vector<size_t> asked;  // without a lock: never called by two at once
+  std::atomic<int> given_back{0};
+  {
+    LoaderOptions options{4, 2};
+    options.allocate = [&](size_t bytes) {
+      asked.push_back(bytes);
+      return std::shared_ptr<uint8_t[]>(new uint8_t[bytes], [&](uint8_t* p) {
+        ++given_back;
+        delete[] p;
+      });
+    };
+    Loader loader(batches, picture, options);
+    for (size_t b = 0; b < batches.size(); ++b) {
+      expect_batch(loader.next(), static_cast<int64_t>(b), batches[b]);
+    }
+  }
+  EXPECT_EQ(given_back, 20);
+  std::vector<size_t> expected;
+  for (const auto& batch : batches) expected.push_back(batch.size() * 18);
+  std::sort(asked.begin(), asked.end());
+  std::sort(expected.begin(), expected.end());
+  EXPECT_EQ(asked, expected);
+}
+
+TEST(Loader, ThrowsWhenThereIsNoMemory) {
+  LoaderOptions options{2, 1};
+  int calls = 0;
+  options.allocate = [&](size_t bytes) -> std::shared_ptr<uint8_t[]> {
+    if (++calls <= 3) throw RunError("no memory");
+    return std::shared_ptr<uint8_t[]>(new uint8_t[bytes]);
+  };
+  Loader loader({{1, 2, 3}, {4, 5, 6}, {7, 8}}, picture, options);
+  expect_error<RunError>([&] { loader.next(); }, "no memory");
 }
 
 TEST(Loader, LoadsEachImageOnce) {

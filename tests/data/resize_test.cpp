@@ -131,6 +131,61 @@ TEST(Resize, KeepsAFlatImageFlat) {
   }
 }
 
+TEST(Resize, OfABoxIsThatOfTheCrop) {
+  for (const int channels : {1, 3}) {
+    const Image image = noise(31, 22, channels);
+    for (const Box& box : {Box{0, 0, 31, 22}, Box{3, 2, 20, 19},
+                           Box{30, 21, 31, 22}, Box{16, 0, 31, 22}}) {
+      const Image part = crop(image, box);
+      for (const auto& [width, height] :
+           {std::pair{8, 9}, {part.width, 9}, {8, part.height}, {40, 50}}) {
+        EXPECT_EQ(resize_box(image, box, width, height).pixels,
+                  resize(part, width, height).pixels);
+      }
+    }
+    EXPECT_THROW(resize_box(image, {0, 0, 32, 22}, 8, 8), std::logic_error);
+    EXPECT_THROW(resize_box(image, {4, 0, 4, 22}, 8, 8), std::logic_error);
+  }
+}
+
+TEST(Resize, OfAWindowIsTheCropOfTheWhole) {
+  for (const int channels : {1, 3}) {
+    const Image image = noise(31, 22, channels);
+    for (const auto& [width, height] :
+         {std::pair{12, 13}, {31, 13}, {12, 22}, {31, 22}, {60, 70}}) {
+      for (const Filter filter : {Filter::kBilinear, Filter::kBicubic}) {
+        const Image whole = resize(image, width, height, filter);
+        for (const Box& window : {Box{2, 3, 9, 11}, Box{0, 0, 1, 1},
+                                  Box{width - 1, height - 4, width, height}}) {
+          EXPECT_EQ(resize_window(image, width, height, window, filter).pixels,
+                    crop(whole, window).pixels);
+        }
+      }
+    }
+    EXPECT_THROW(resize_window(image, 8, 8, {0, 0, 8, 9}), std::logic_error);
+  }
+}
+
+TEST(Resize, FindsTheSizeOfAShape) {
+  const auto expect_size = [](const Image& image, int side, int width,
+                              int height) {
+    const Size size = size_with_short_side(image, side);
+    EXPECT_EQ(size.width, width);
+    EXPECT_EQ(size.height, height);
+  };
+  expect_size(Image(300, 200, 1), 256, 384, 256);
+  expect_size(Image(200, 267, 1), 256, 256, 341);
+  expect_size(Image(50, 50, 1), 7, 7, 7);
+  expect_size(Image(65'535, 1, 1), 4096, 268'431'360, 4096);
+  EXPECT_THROW(size_with_short_side(Image(300'000, 1, 1), 8192), DataError);
+  EXPECT_THROW(size_with_short_side(Image(), 8), DataError);
+}
+
+TEST(Resize, RefusesHugeTargets) {
+  EXPECT_THROW(resize(noise(4, 4, 1), 20'000, 20'000), DataError);
+  EXPECT_THROW(resize(noise(4, 4, 1), 2'000'000'000, 2'000'000'000), DataError);
+}
+
 TEST(Resize, RejectsEmptySizes) {
   EXPECT_THROW(resize(Image(), 4, 4), DataError);
   EXPECT_THROW(resize(noise(4, 4, 1), 0, 4), DataError);
