@@ -3,6 +3,8 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/core/torch_compat.h"
+#include "kith/models/conv_norm.h"
 
 namespace kith {
 namespace {
@@ -12,49 +14,112 @@ ConfigNode part(const ConfigNode& section, const char* key) {
   return node == nullptr ? ConfigNode::map() : *node;
 }
 
+ModelOptions model_options(const ConfigNode& section) {
+  return read_options<ModelOptions>(section, "model",
+                                    {"input", "backbone", "head"});
+}
+
 /// [C] constants shaped to broadcast over [N, C, H, W].
-Tensor by_channel(const std::vector<double>& values, const Tensor& like) {
-  return torch::tensor(values, torch::kFloat)
-      .view({1, -1, 1, 1})
-      .to(like.device());
+Tensor by_channel(const std::vector<double>& values) {
+  return torch::tensor(values, torch::kDouble).view({-1, 1, 1});
 }
 
 }  // namespace
 
+void ModelOptions::describe(OptionSet& set) {
+  set.add("weights", weights,
+          "A .safetensors, .pth or .pt file with weights of the backbone to "
+          "start from; empty: none.");
+  set.add("bn", bn,
+          "Batch norm: statistics of the batch (train), kept statistics "
+          "(stats), or kept scale and shift too (all).")
+      .choices({"train", "stats", "all"});
+  set.add("precision", precision,
+          "How a GPU computes the network: float32, tf32, or the backbone in "
+          "bfloat16 (bf16).")
+      .choices({"float32", "tf32", "bf16"});
+}
+
+Tensor pixels_of(const Batch& batch) {
+  const auto pixels = batch.pixels;
+  return torch::from_blob(
+      pixels.get(), {batch.count(), batch.height, batch.width, batch.channels},
+      [pixels](void*) {}, torch::kByte);
+}
+
 EmbeddingNet::EmbeddingNet(const ConfigNode& section)
-    : input_(
+    : options_(model_options(section)),
+      input_(
           read_options<InputOptions>(part(section, "input"), "model.input")) {
   input_.check();
-  backbone_ =
-      backbone_registry().make(part(section, "backbone"), "model.backbone",
-                               BackboneInput{input_.channels()});
+  const Tensor std = by_channel(input_.std);
+  scale_ = (255 * std).reciprocal();
+  shift_ = -by_channel(input_.mean) / std;
+  backbone_ = backbone_registry().make(
+      part(section, "backbone"), "model.backbone",
+      BackboneInput{input_.channels(), input_.size, options_.bn});
   register_module("backbone", backbone_);
   const auto head =
       read_options<HeadOptions>(part(section, "head"), "model.head");
   dim_ = head.dim;
-  head_ = register_module("head",
-                          std::make_shared<Head>(head, backbone_->features()));
+  head_ = register_module("head", std::make_shared<Head>(head, *backbone_));
+  train();
 }
 
-Tensor EmbeddingNet::prepare(const Batch& batch) const {
-  KITH_ASSERT(batch.channels == input_.channels());
-  const Tensor pixels = torch::from_blob(
-      const_cast<uint8_t*>(batch.pixels.data()),
-      {batch.count(), batch.height, batch.width, batch.channels}, torch::kByte);
-  const Tensor images = pixels.to(parameters().front().device())
-                            .permute({0, 3, 1, 2})
-                            .to(torch::kFloat);
-  return ((images / 255 - by_channel(input_.mean, images)) /
-          by_channel(input_.std, images))
-      .contiguous();
+c10::Device EmbeddingNet::device() const {
+  return parameters().front().device();
+}
+
+void EmbeddingNet::use_device(c10::Device device) {
+  to(device);
+  scale_ = scale_.to(device);
+  shift_ = shift_.to(device);
+  if (!device.is_cuda()) return;
+  for (Tensor& parameter : parameters()) {
+    if (parameter.dim() != 4) continue;
+    parameter.set_data(parameter.contiguous(torch::MemoryFormat::ChannelsLast));
+  }
+}
+
+void EmbeddingNet::apply_precision() const {
+  const bool tf32 = options_.precision == "tf32";
+  at::globalContext().setAllowTF32CuBLAS(tf32);
+  at::globalContext().setAllowTF32CuDNN(tf32);
+}
+
+void EmbeddingNet::freeze_backbone(bool frozen) {
+  set_trainable(*backbone_, !frozen, options_.bn);
+}
+
+void EmbeddingNet::train(bool on) {
+  Module::train(on);
+  set_training(*backbone_, on, options_.bn);
+}
+
+Tensor EmbeddingNet::prepare(const Tensor& pixels) const {
+  TORCH_CHECK_VALUE(pixels.dim() == 4 && pixels.size(3) == input_.channels() &&
+                        pixels.scalar_type() == torch::kByte,
+                    "[prepare] expected bytes [N, H, W, ", input_.channels(),
+                    "], got ", pixels.toString(), " ", pixels.sizes());
+  // One pass over the memory. The result has the layout of the pixels and the
+  // type of the network.
+  const auto like = pixels.options().dtype(parameters().front().dtype());
+  const Tensor images = torch::addcmul(
+      shift_.to(like), pixels.permute({0, 3, 1, 2}), scale_.to(like));
+  return images.is_cuda() ? images : images.contiguous();
 }
 
 Tensor EmbeddingNet::forward(const Tensor& images) {
-  return head_->forward(backbone_->forward(images));
+  const auto features = [&] {
+    const Autocast autocast(images.is_cuda() && options_.precision == "bf16");
+    return backbone_->forward(images);
+  }();
+  const Autocast off(false);
+  return head_->forward(features);
 }
 
-std::vector<std::pair<std::string, Tensor>> EmbeddingNet::state() const {
-  std::vector<std::pair<std::string, Tensor>> all;
+NamedTensors EmbeddingNet::state() const {
+  NamedTensors all;
   for (const auto& entry : named_parameters()) {
     all.emplace_back(entry.key(), entry.value());
   }
@@ -65,8 +130,7 @@ std::vector<std::pair<std::string, Tensor>> EmbeddingNet::state() const {
 }
 
 ConfigNode complete_model(const ConfigNode& section) {
-  OptionSet parts;  // no plain options: only the three maps
-  parts.read(section, "model", {"input", "backbone", "head"});
+  const ModelOptions model = model_options(section);
   const auto input =
       read_options<InputOptions>(part(section, "input"), "model.input");
   input.check();
@@ -79,6 +143,7 @@ ConfigNode complete_model(const ConfigNode& section) {
   all.set("backbone", backbone_registry().complete(backbone, "model.backbone"));
   all.set("head", write_options(read_options<HeadOptions>(part(section, "head"),
                                                           "model.head")));
+  merge_config(all, write_options(model));
   return all;
 }
 

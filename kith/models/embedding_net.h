@@ -1,13 +1,28 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
+#include "kith/core/tensor.h"
 #include "kith/data/input.h"
 #include "kith/data/loader.h"
 #include "kith/models/backbone.h"
 #include "kith/models/head.h"
 
 namespace kith {
+
+/// Options of a `model:` section beside `input`, `backbone` and `head`.
+struct ModelOptions {
+  std::string weights;                ///< Loaded by the trainer, not here.
+  std::string bn = "train";           ///< BackboneInput::batch_norm
+  std::string precision = "float32";  ///< On a GPU; a CPU takes float32.
+
+  void describe(OptionSet& set);
+};
+
+/// The pixels of a batch as a tensor on the CPU, [N, H, W, C] bytes: a view,
+/// which keeps the memory alive.
+Tensor pixels_of(const Batch& batch);
 
 /// Backbone and head, made from a `model:` section.
 class EmbeddingNet final : public torch::nn::Module {
@@ -16,21 +31,47 @@ class EmbeddingNet final : public torch::nn::Module {
   explicit EmbeddingNet(const ConfigNode& section);
 
   const InputOptions& input() const { return input_; }
+  const ModelOptions& options() const { return options_; }
   int64_t dim() const { return dim_; }
+  Backbone& backbone() { return *backbone_; }
+  c10::Device device() const;
 
-  /// The pictures of a batch as the network takes them, on its device:
-  /// [N, H, W, C] bytes -> [N, C, H, W] float32, (x / 255 - mean) / std.
-  Tensor prepare(const Batch& batch) const;
+  /// Moves the network. On a GPU the weights of convolutions are laid out with
+  /// the channels last, as the fast convolutions there want them.
+  void use_device(c10::Device device);
 
-  /// [N, C, H, W] -> [N, dim]
+  /// Sets how LibTorch computes float32 products and convolutions on a GPU, for
+  /// the whole process: forward() alone cannot, for the backward pass comes
+  /// later. Training and embedding call it before they start. The losses set
+  /// the precision of their products themselves.
+  void apply_precision() const;
+
+  /// Keeps the backbone's parameters as they are (they want no gradient), or
+  /// lets them train. With bn "all" those of batch norm never train.
+  void freeze_backbone(bool frozen);
+
+  /// Batch norm that keeps its statistics (bn "stats" and "all") stays in
+  /// evaluation mode.
+  void train(bool on = true) override;
+
+  /// Pictures as the network takes them, on the device where they are:
+  /// [N, H, W, C] bytes -> [N, C, H, W] of the network's type,
+  /// (x / 255 - mean) / std. On a GPU the memory stays in the order N, H, W, C.
+  Tensor prepare(const Tensor& pixels) const;
+
+  /// [N, C, H, W] -> [N, dim]. With precision "bf16" the backbone computes in
+  /// bfloat16 on a GPU; the head always computes in float32.
   Tensor forward(const Tensor& images);
 
   /// Parameters and buffers by name, as checkpoints store them.
-  std::vector<std::pair<std::string, Tensor>> state() const;
+  NamedTensors state() const;
 
  private:
+  ModelOptions options_;
   InputOptions input_;
-  int64_t dim_;
+  Tensor scale_;  ///< [C, 1, 1] double: 1 / (255 std)
+  Tensor shift_;  ///< [C, 1, 1] double: -mean / std
+  int64_t dim_ = 0;
   std::shared_ptr<Backbone> backbone_;
   std::shared_ptr<Head> head_;
 };

@@ -5,36 +5,63 @@
 #include "kith/ops/pairwise.h"
 
 namespace kith {
+namespace {
+
+/// The largest value of each channel. Of equal ones the first gets the whole
+/// gradient, as in the pooling layers of published code.
+Tensor maximum(const Tensor& map) { return std::get<0>(map.flatten(2).max(2)); }
+
+}  // namespace
 
 void HeadOptions::describe(OptionSet& set) {
   set.add("dim", dim, "Size of an embedding.").range(1, 1 << 20);
-  set.add("pooling", pooling, "How positions are pooled.")
-      .choices({"gem", "average"});
+  set.add("pooling", pooling,
+          "How positions are pooled; class_token: a transformer's own token.")
+      .choices({"gem", "average", "max", "max_average", "class_token"});
   set.add("gem_p", gem_p, "Start value of GeM's learnt power.").positive();
   set.add("layer_norm", layer_norm,
           "LayerNorm before or after the linear layer.")
       .choices({"none", "before", "after"});
+  set.add("layer_norm_affine", layer_norm_affine,
+          "LayerNorm has a learnt scale and shift.");
   set.add("l2", l2, "Embeddings are unit vectors.");
 }
 
-Head::Head(const HeadOptions& options, int64_t features) : options_(options) {
+Head::Head(const HeadOptions& options, const Backbone& backbone)
+    : options_(options) {
+  if (options.pooling == "class_token" && !backbone.has_token()) {
+    throw ConfigError(
+        "'model.head.pooling' is class_token, but the backbone has none: take "
+        "a transformer (vit_b_16), or gem, average, max or max_average");
+  }
   if (options.pooling == "gem") {
     gem_p_ = register_parameter("gem_p", torch::full({1}, options.gem_p));
   }
+  const int64_t features = backbone.features();
   if (options.layer_norm != "none") {
     const int64_t width =
         options.layer_norm == "before" ? features : options.dim;
     norm_ = register_module(
-        "norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({width})));
+        "norm", torch::nn::LayerNorm(
+                    torch::nn::LayerNormOptions({width}).elementwise_affine(
+                        options.layer_norm_affine)));
   }
   linear_ = register_module("linear", torch::nn::Linear(features, options.dim));
 }
 
-Tensor Head::forward(const Tensor& features) {
-  Tensor x = gem_p_.defined()
-                 ? features.clamp_min(1e-6).pow(gem_p_).mean({2, 3}).pow(
-                       gem_p_.reciprocal())
-                 : features.mean({2, 3});
+Tensor Head::pool(const Features& features) const {
+  // A backbone in bfloat16 hands over bfloat16: powers and sums need more.
+  const auto type = linear_->weight.scalar_type();
+  if (options_.pooling == "class_token") return features.token.to(type);
+  const Tensor map = features.map.to(type);
+  if (options_.pooling == "average") return map.mean({2, 3});
+  if (options_.pooling == "max") return maximum(map);
+  if (options_.pooling == "max_average") return maximum(map) + map.mean({2, 3});
+  return map.clamp_min(1e-6).pow(gem_p_).mean({2, 3}).pow(gem_p_.reciprocal());
+}
+
+Tensor Head::forward(const Features& features) {
+  Tensor x = pool(features);
   if (options_.layer_norm == "before") x = norm_(x);
   x = linear_(x);
   if (options_.layer_norm == "after") x = norm_(x);

@@ -5,6 +5,7 @@
 
 #include "kith/core/options.h"
 #include "kith/core/tensor.h"
+#include "kith/models/backbone.h"
 
 namespace kith {
 
@@ -13,24 +14,30 @@ struct HeadOptions {
   std::string pooling = "gem";
   double gem_p = 3.0;
   std::string layer_norm = "none";
+  bool layer_norm_affine = true;
   bool l2 = true;
 
   void describe(OptionSet& set);
 };
 
-/// From a map of features to an embedding: pooling, LayerNorm (before or after
-/// the linear layer), linear, L2.
+/// From features to an embedding: pooling, LayerNorm (before or after the
+/// linear layer), linear, L2.
 ///
 /// GeM (Radenovic et al., 2019): (mean over positions of max(f, 1e-6)^p)^(1/p)
-/// for each channel, with one learnt p.
+/// for each channel, with one learnt p. `max_average` adds up the maximum and
+/// the mean of each channel. `class_token` takes the backbone's class token
+/// and leaves the map alone.
 class Head final : public torch::nn::Module {
  public:
-  Head(const HeadOptions& options, int64_t features);
+  /// ConfigError if the backbone lacks what is pooled.
+  Head(const HeadOptions& options, const Backbone& backbone);
 
-  /// [N, features, H, W] -> [N, dim]
-  Tensor forward(const Tensor& features);
+  /// -> [N, dim], in the precision of the head's weights.
+  Tensor forward(const Features& features);
 
  private:
+  Tensor pool(const Features& features) const;
+
   HeadOptions options_;
   Tensor gem_p_;
   torch::nn::LayerNorm norm_{nullptr};

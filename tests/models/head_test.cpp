@@ -16,9 +16,24 @@ HeadOptions options(const std::string& yaml) {
   return read_options<HeadOptions>(parse_config(yaml, "test"), "model.head");
 }
 
+/// All that a head wants to know of a backbone.
+class NoBackbone final : public Backbone {
+ public:
+  explicit NoBackbone(int64_t features, bool has_token = false)
+      : features_(features), has_token_(has_token) {}
+  Features forward(const Tensor& images) override { return {images, {}}; }
+  int64_t features() const override { return features_; }
+  bool has_token() const override { return has_token_; }
+
+ private:
+  int64_t features_;
+  bool has_token_;
+};
+
 /// A head whose linear layer is the identity, so that the rest can be seen.
 std::shared_ptr<Head> transparent(const std::string& yaml, int64_t dim) {
-  const auto head = std::make_shared<Head>(options(yaml), dim);
+  const auto head =
+      std::make_shared<Head>(options(yaml), NoBackbone(dim, true));
   const torch::NoGradGuard no_grad;
   head->named_parameters()["linear.weight"].copy_(torch::eye(dim));
   head->named_parameters()["linear.bias"].zero_();
@@ -30,8 +45,8 @@ Tensor positive_features() {
 }
 
 TEST(Head, MakesEmbeddingsOfTheWantedSize) {
-  Head head(options("{dim: 7}"), 4);
-  const Tensor x = head.forward(positive_features());
+  Head head(options("{dim: 7}"), NoBackbone(4));
+  const Tensor x = head.forward({positive_features(), {}});
   EXPECT_EQ(x.sizes(), (std::vector<int64_t>{3, 7}));
   EXPECT_LE(max_difference(x.norm(2, 1), torch::ones({3})), 1e-6);
 }
@@ -39,21 +54,21 @@ TEST(Head, MakesEmbeddingsOfTheWantedSize) {
 TEST(Head, AveragePooling) {
   const Tensor f = positive_features();
   const auto head = transparent("{dim: 4, pooling: average, l2: false}", 4);
-  EXPECT_LE(max_difference(head->forward(f), f.mean({2, 3})), 1e-6);
+  EXPECT_LE(max_difference(head->forward({f, {}}), f.mean({2, 3})), 1e-6);
   EXPECT_FALSE(head->named_parameters().contains("gem_p"));
 }
 
 TEST(Head, GemWithPowerOneIsTheAverageOfPositiveFeatures) {
   const Tensor f = positive_features();
   const auto head = transparent("{dim: 4, gem_p: 1, l2: false}", 4);
-  EXPECT_LE(max_difference(head->forward(f), f.mean({2, 3})), 1e-6);
+  EXPECT_LE(max_difference(head->forward({f, {}}), f.mean({2, 3})), 1e-6);
 }
 
 TEST(Head, GemIsThePowerMean) {
   const Tensor f = positive_features();
   const auto head = transparent("{dim: 4, gem_p: 3, l2: false}", 4);
   const Tensor expected = f.to(torch::kDouble).pow(3).mean({2, 3}).pow(1. / 3);
-  EXPECT_LE(max_difference(head->forward(f), expected), 1e-5);
+  EXPECT_LE(max_difference(head->forward({f, {}}), expected), 1e-5);
 }
 
 TEST(Head, GemLearnsItsPowerAndSurvivesZeros) {
@@ -61,12 +76,66 @@ TEST(Head, GemLearnsItsPowerAndSurvivesZeros) {
   Tensor f = positive_features();
   f[0].zero_();
   f.requires_grad_();
-  head->forward(f).select(1, 0).sum().backward();
+  head->forward({f, {}}).select(1, 0).sum().backward();
   const Tensor grad = head->named_parameters()["gem_p"].grad();
   ASSERT_TRUE(grad.defined());
   EXPECT_NE(grad.item<float>(), 0);
   EXPECT_TRUE(torch::isfinite(grad).all().item<bool>());
   EXPECT_TRUE(torch::isfinite(f.grad()).all().item<bool>());
+}
+
+TEST(Head, MaxAndMaxPlusAverage) {
+  const Tensor f = random_normal({3, 4, 5, 6}, 1, at::kFloat);
+  const Tensor most = f.amax({2, 3});
+  EXPECT_TRUE(torch::equal(
+      transparent("{dim: 4, pooling: max, l2: false}", 4)->forward({f, {}}),
+      most));
+  EXPECT_LE(
+      max_difference(transparent("{dim: 4, pooling: max_average, l2: false}", 4)
+                         ->forward({f, {}}),
+                     most + f.mean({2, 3})),
+      1e-6);
+}
+
+TEST(Head, MaximumGivesItsGradientToOnePosition) {
+  const Tensor f = torch::ones({1, 2, 3, 3}).requires_grad_();
+  transparent("{dim: 2, pooling: max, l2: false}", 2)
+      ->forward({f, {}})
+      .sum()
+      .backward();
+  Tensor expected = torch::zeros({1, 2, 3, 3});
+  expected.select(2, 0).select(2, 0).fill_(1);
+  EXPECT_TRUE(torch::equal(f.grad(), expected));
+}
+
+TEST(Head, TheClassTokenIsTakenAsItIs) {
+  const Tensor token = random_normal({3, 4}, 1, at::kFloat);
+  const auto head = transparent("{dim: 4, pooling: class_token, l2: false}", 4);
+  EXPECT_TRUE(torch::equal(head->forward({positive_features(), token}), token));
+  expect_error<ConfigError>(
+      [] { Head(options("{pooling: class_token}"), NoBackbone(4, false)); },
+      "model.head.pooling", "class_token", "vit_b_16");
+}
+
+TEST(Head, ComputesInThePrecisionOfItsWeights) {
+  const Tensor f = positive_features();
+  for (const std::string pooling :
+       {"gem", "average", "max", "max_average", "class_token"}) {
+    SCOPED_TRACE(pooling);
+    const auto head = transparent("{dim: 4, pooling: " + pooling + "}", 4);
+    const Features wide = {f, f.mean({2, 3})};
+    const Features narrow = {f.to(torch::kBFloat16),
+                             wide.token.to(torch::kBFloat16)};
+    const Features rounded = {narrow.map.to(torch::kFloat),
+                              narrow.token.to(torch::kFloat)};
+    EXPECT_TRUE(same_bits(head->forward(narrow), head->forward(rounded)));
+    const Tensor x = head->forward(wide);
+    head->to(torch::kDouble);
+    const Tensor y = head->forward(
+        {f.to(torch::kDouble), f.to(torch::kDouble).mean({2, 3})});
+    EXPECT_EQ(y.scalar_type(), torch::kDouble);
+    EXPECT_LE(max_difference(x, y), 1e-6);
+  }
 }
 
 TEST(Head, LayerNormStandsBeforeOrAfterTheLinearLayer) {
@@ -86,17 +155,29 @@ TEST(Head, LayerNormStandsBeforeOrAfterTheLinearLayer) {
     const Tensor expected = where == "before"
                                 ? 2 * torch::layer_norm(pooled, {4}) + bias
                                 : torch::layer_norm(2 * pooled + bias, {4});
-    EXPECT_LE(max_difference(head->forward(f), expected), 1e-5) << where;
+    EXPECT_LE(max_difference(head->forward({f, {}}), expected), 1e-5) << where;
   }
 }
 
 TEST(Head, LayerNormHasTheWidthOfItsPlace) {
   const auto width = [](const std::string& where) {
-    Head head(options("{dim: 7, layer_norm: " + where + "}"), 4);
+    Head head(options("{dim: 7, layer_norm: " + where + "}"), NoBackbone(4));
     return head.named_parameters()["norm.weight"].size(0);
   };
   EXPECT_EQ(width("before"), 4);
   EXPECT_EQ(width("after"), 7);
+}
+
+TEST(Head, LayerNormMayHaveNoParameters) {
+  const auto head = transparent(
+      "{dim: 4, pooling: average, layer_norm: after, layer_norm_affine: false, "
+      "l2: false}",
+      4);
+  EXPECT_FALSE(head->named_parameters().contains("norm.weight"));
+  const Tensor f = positive_features();
+  EXPECT_LE(max_difference(head->forward({f, {}}),
+                           torch::layer_norm(f.mean({2, 3}), {4})),
+            1e-5);
 }
 
 TEST(Head, RefusesBadOptions) {

@@ -1,11 +1,10 @@
 #include <torch/torch.h>
 
 #include "kith/models/backbone.h"
+#include "kith/models/conv_norm.h"
 
 namespace kith {
 namespace {
-
-namespace nn = torch::nn;
 
 struct ConvnetOptions {
   int64_t width = 64;
@@ -32,28 +31,20 @@ class Convnet final : public Backbone {
     int64_t channels = input.channels;
     for (size_t i = 1; i <= kBlocks; ++i) {
       const std::string block = "block" + std::to_string(i);
-      convolutions_.push_back(register_module(
-          block + "_conv",
-          nn::Conv2d(
-              nn::Conv2dOptions(channels, width_, 3).padding(1).bias(false))));
-      // Keeps the scale of the activations from block to block; LibTorch's
-      // default shrinks them, and an untrained network is then near constant.
-      nn::init::kaiming_normal_(convolutions_.back()->weight, 0.0,
-                                torch::kFanOut, torch::kReLU);
-      norms_.push_back(
-          register_module(block + "_norm", nn::BatchNorm2d(width_)));
+      blocks_.emplace_back(*this, block + "_conv", block + "_norm",
+                           ConvShape{.in = channels, .out = width_},
+                           input.batch_norm);
       channels = width_;
     }
   }
 
-  Tensor forward(const Tensor& images) override {
+  Features forward(const Tensor& images) override {
     Tensor x = images;
-    for (size_t i = 0; i < kBlocks; ++i) {
-      x = convolutions_[i](x);
-      if (i + 1 < kBlocks) x = torch::max_pool2d(x, 2);
-      x = torch::relu(norms_[i](x));
+    for (size_t i = 0; i + 1 < kBlocks; ++i) {
+      x = torch::max_pool2d(blocks_[i].convolve(x), 2);
+      x = blocks_[i].normalise(x).relu_();
     }
-    return x;
+    return {blocks_.back()(x).relu_(), {}};
   }
 
   int64_t features() const override { return width_; }
@@ -62,8 +53,7 @@ class Convnet final : public Backbone {
   static constexpr size_t kBlocks = 4;
 
   int64_t width_;
-  std::vector<nn::Conv2d> convolutions_;
-  std::vector<nn::BatchNorm2d> norms_;
+  std::vector<ConvNorm> blocks_;
 };
 
 }  // namespace

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "kith/core/tensor.h"
+
+namespace kith {
+
+// What backbones do to the tensors of a weight file that do not fit by name or
+// shape. A tensor that cannot be made to fit stays as it is: whoever copies the
+// weights reports it.
+
+/// For a model with one channel: the first convolution [O, 3, k, k] of a model
+/// for colour becomes [O, 1, k, k] by a sum over the colours, which is what it
+/// makes of a grey picture given three times.
+void adapt_channels(NamedTensors& weights, const std::string& name,
+                    int64_t channels);
+
+/// Names of timm's vision transformers, and of torchvision's first release of
+/// its own, become those of torchvision today. Other names stay.
+void rename_vit_weights(NamedTensors& weights);
+
+/// Position embeddings [1, 1 + g g, F] of a square grid of patches become those
+/// of a grid of `side` x `side` by bicubic interpolation; the class token's
+/// stays.
+void resize_positions(NamedTensors& weights, const std::string& name,
+                      int64_t side);
+
+}  // namespace kith

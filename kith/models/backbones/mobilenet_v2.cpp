@@ -1,0 +1,124 @@
+#include <torch/torch.h>
+
+#include "kith/models/adapt_weights.h"
+#include "kith/models/backbone.h"
+#include "kith/models/conv_norm.h"
+
+namespace kith {
+namespace {
+
+namespace nn = torch::nn;
+
+/// A module that only gives names to what is registered in it.
+std::shared_ptr<nn::Module> add_names(nn::Module& owner,
+                                      const std::string& name) {
+  return owner.register_module(name, std::make_shared<nn::Module>());
+}
+
+// Unlike clamp_, it keeps its result for the gradient, not its input.
+Tensor to_relu6(Tensor x) { return torch::hardtanh_(x, 0, 6); }
+
+/// An inverted residual: 1x1 convolution to `expand` times the channels, 3x3
+/// within channels, 1x1 to `out` channels without activation.
+class InvertedResidual final : public nn::Module {
+ public:
+  InvertedResidual(int64_t in, int64_t out, int64_t expand, int64_t stride,
+                   const std::string& batch_norm)
+      : has_shortcut_(stride == 1 && in == out) {
+    const int64_t wide = in * expand;
+    const auto conv = add_names(*this, "conv");
+    const auto add_pair = [&](const ConvShape& shape) {
+      const auto names = add_names(*conv, std::to_string(body_.size()));
+      body_.emplace_back(*names, "0", "1", shape, batch_norm);
+    };
+    if (expand > 1) add_pair({.in = in, .out = wide, .kernel = 1});
+    add_pair({.in = wide, .out = wide, .stride = stride, .groups = wide});
+    const size_t next = body_.size();
+    body_.emplace_back(*conv, std::to_string(next), std::to_string(next + 1),
+                       ConvShape{.in = wide, .out = out, .kernel = 1},
+                       batch_norm);
+  }
+
+  Tensor forward(const Tensor& x) {
+    Tensor y = x;
+    for (size_t i = 0; i < body_.size(); ++i) {
+      y = body_[i](y);
+      if (i + 1 < body_.size()) y = to_relu6(y);
+    }
+    return has_shortcut_ ? y.add_(x) : y;
+  }
+
+ private:
+  bool has_shortcut_;
+  std::vector<ConvNorm> body_;
+};
+
+struct Stage {
+  int64_t expand;
+  int64_t channels;
+  int64_t blocks;
+  int64_t stride;
+};
+constexpr Stage kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2},
+                             {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2},
+                             {6, 320, 1, 1}};
+
+/// MobileNetV2 (Sandler et al., 2018) of width 1 without its classifier. The
+/// map has 1/32 of the input's size. Names are torchvision's.
+class MobileNetV2 final : public Backbone {
+ public:
+  static constexpr const char* kSummary =
+      "small and quick network of inverted residuals, 1280 features";
+  using Options = NoOptions;
+
+  MobileNetV2(const Options&, const BackboneInput& input)
+      : channels_(input.channels), names_(add_names(*this, "features")) {
+    first_ = pair({.in = channels_, .out = 32, .stride = 2}, input.batch_norm);
+    int64_t in = 32;
+    for (const Stage& stage : kStages) {
+      for (int64_t i = 0; i < stage.blocks; ++i) {
+        blocks_.push_back(std::make_shared<InvertedResidual>(
+            in, stage.channels, stage.expand, i == 0 ? stage.stride : 1,
+            input.batch_norm));
+        names_->register_module(next_name(), blocks_.back());
+        in = stage.channels;
+      }
+    }
+    last_ = pair({.in = in, .out = kFeatures, .kernel = 1}, input.batch_norm);
+  }
+
+  Features forward(const Tensor& images) override {
+    Tensor x = to_relu6(first_(images));
+    for (const auto& block : blocks_) x = block->forward(x);
+    return {to_relu6(last_(x)), {}};
+  }
+
+  int64_t features() const override { return kFeatures; }
+
+  void adapt_weights(NamedTensors& weights) const override {
+    adapt_channels(weights, "features.0.0.weight", channels_);
+  }
+
+ private:
+  static constexpr int64_t kFeatures = 1280;
+
+  std::string next_name() const {
+    return std::to_string(names_->children().size());
+  }
+
+  ConvNorm pair(const ConvShape& shape, const std::string& batch_norm) {
+    return {*add_names(*names_, next_name()), "0", "1", shape, batch_norm};
+  }
+
+  int64_t channels_;
+  std::shared_ptr<nn::Module> names_;
+  ConvNorm first_;
+  std::vector<std::shared_ptr<InvertedResidual>> blocks_;
+  ConvNorm last_;
+};
+
+}  // namespace
+
+KITH_REGISTER(backbone_registry(), "mobilenet_v2", MobileNetV2);
+
+}  // namespace kith

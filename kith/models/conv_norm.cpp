@@ -1,0 +1,83 @@
+#include "kith/models/conv_norm.h"
+
+#include <torch/torch.h>
+
+namespace kith {
+namespace nn = torch::nn;
+
+namespace {
+
+template <class Action>
+void for_each_norm(nn::Module& module, const Action& action) {
+  module.apply([&](nn::Module& part) {
+    auto* norm = part.as<nn::BatchNorm2dImpl>();
+    if (norm != nullptr) action(*norm);
+  });
+}
+
+}  // namespace
+
+ConvNorm::ConvNorm(nn::Module& owner, const std::string& conv,
+                   const std::string& norm, const ConvShape& shape,
+                   const std::string& batch_norm)
+    : kept_(batch_norm != "train") {
+  const auto options = nn::Conv2dOptions(shape.in, shape.out, shape.kernel)
+                           .stride(shape.stride)
+                           .padding((shape.kernel - 1) / 2)
+                           .groups(shape.groups)
+                           .bias(false);
+  conv_ = owner.register_module(conv, nn::Conv2d(options));
+  // Keeps the scale of the activations from layer to layer; LibTorch's default
+  // shrinks them, and an untrained network is then near constant.
+  nn::init::kaiming_normal_(conv_->weight, 0.0, torch::kFanOut, torch::kReLU);
+  norm_ = owner.register_module(norm, nn::BatchNorm2d(shape.out));
+  set_trainable(*norm_, true, batch_norm);
+}
+
+bool ConvNorm::is_affine() const { return kept_ || !norm_->is_training(); }
+
+Tensor ConvNorm::operator()(const Tensor& x) {
+  return is_affine() ? folded(x) : normalise(convolve(x));
+}
+
+Tensor ConvNorm::convolve(const Tensor& x) { return conv_->forward(x); }
+
+Tensor ConvNorm::normalise(const Tensor& x) {
+  if (!is_affine()) return norm_->forward(x);
+  return torch::batch_norm(x, norm_->weight, norm_->bias, norm_->running_mean,
+                           norm_->running_var, false, 0, norm_->options.eps(),
+                           at::globalContext().userEnabledCuDNN());
+}
+
+Tensor ConvNorm::folded(const Tensor& x) const {
+  const Tensor scale =
+      norm_->weight * (norm_->running_var + norm_->options.eps()).rsqrt();
+  const Tensor bias =
+      torch::addcmul(norm_->bias, norm_->running_mean, scale, -1);
+  const auto& options = conv_->options;
+  const int64_t stride = options.stride()->front();
+  return torch::conv2d(x, conv_->weight * scale.view({-1, 1, 1, 1}), bias,
+                       stride, (options.kernel_size()->front() - 1) / 2, 1,
+                       options.groups());
+}
+
+void set_trainable(nn::Module& module, bool trainable,
+                   const std::string& batch_norm) {
+  for (Tensor& parameter : module.parameters()) {
+    parameter.requires_grad_(trainable);
+  }
+  if (batch_norm != "all") return;
+  for_each_norm(module, [](nn::BatchNorm2dImpl& norm) {
+    norm.weight.requires_grad_(false);
+    norm.bias.requires_grad_(false);
+  });
+}
+
+void set_training(nn::Module& module, bool training,
+                  const std::string& batch_norm) {
+  module.train(training);
+  if (batch_norm == "train") return;
+  for_each_norm(module, [](nn::BatchNorm2dImpl& norm) { norm.eval(); });
+}
+
+}  // namespace kith

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <string>
+
+#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/conv.h>
+
+#include "kith/core/tensor.h"
+
+namespace kith {
+
+/// A square convolution that keeps the size of its input but for the stride.
+struct ConvShape {
+  int64_t in = 0;
+  int64_t out = 0;
+  int64_t kernel = 3;
+  int64_t stride = 1;
+  int64_t groups = 1;
+};
+
+/// A convolution without bias and the batch norm behind it. It is no module
+/// itself: the two layers belong to `owner` under names of its choice, so that
+/// a backbone has the names of published weight files.
+///
+/// With batch norm "train", a network in training mode uses the statistics of
+/// the batch. In any other case batch norm is an affine map, and is folded into
+/// the convolution, with a graph as well as without:
+///
+///     y = conv(x, w s) + (beta - mean s),   s = gamma / sqrt(var + eps)
+///
+/// The gradients of w, gamma, beta and x are those of the two layers, but there
+/// is one map of activations instead of two to compute and to keep.
+class ConvNorm {
+ public:
+  ConvNorm() = default;
+
+  /// `batch_norm` as in BackboneInput. Weights are normal with variance
+  /// 2 / (out kernel^2) (He et al., 2015, by the outputs).
+  ConvNorm(torch::nn::Module& owner, const std::string& conv,
+           const std::string& norm, const ConvShape& shape,
+           const std::string& batch_norm);
+
+  /// Both layers. The result is a new tensor that no graph needs: the caller
+  /// may change it in place.
+  Tensor operator()(const Tensor& x);
+
+  /// One layer at a time, for a network with something between them.
+  Tensor convolve(const Tensor& x);
+  Tensor normalise(const Tensor& x);
+
+ private:
+  bool is_affine() const;
+  Tensor folded(const Tensor& x) const;
+
+  bool kept_ = false;  ///< Statistics stay as they are, also in training.
+  torch::nn::Conv2d conv_{nullptr};
+  torch::nn::BatchNorm2d norm_{nullptr};
+};
+
+/// Lets all parameters of `module` train, or none. With batch norm "all" those
+/// of batch norm never do.
+void set_trainable(torch::nn::Module& module, bool trainable,
+                   const std::string& batch_norm);
+
+/// Training or evaluation mode, but batch norm that keeps its statistics stays
+/// in evaluation mode: whoever looks sees that nothing changes in it.
+void set_training(torch::nn::Module& module, bool training,
+                  const std::string& batch_norm);
+
+}  // namespace kith
