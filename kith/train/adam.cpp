@@ -7,8 +7,7 @@
 namespace kith {
 
 void AdamOptions::describe(OptionSet& set) {
-  set.add("lr", lr, "Learning rate.").range(0);
-  set.add("weight_decay", weight_decay, "Weight decay.").range(0);
+  OptimizerOptions::describe(set);
   set.add("beta1", beta1, "Decay of the mean of the gradient.")
       .range(0, 0.999999);
   set.add("beta2", beta2, "Decay of the mean of its square.")
@@ -18,30 +17,33 @@ void AdamOptions::describe(OptionSet& set) {
 
 AdamBase::AdamBase(const AdamOptions& options, const NamedTensors& parameters,
                    bool decoupled)
-    : Optimizer(parameters),
+    : Optimizer(options, parameters),
       options_(options),
       decoupled_(decoupled),
       mean_(make_slot("exp_avg")),
       square_(make_slot("exp_avg_sq")) {}
 
-void AdamBase::update(size_t index, Tensor& parameter, const Tensor& grad,
-                      double lr, int64_t t) {
+void AdamBase::update(const ParameterGroup& group, int64_t t) {
   const AdamOptions& o = options_;
-  Tensor g = grad;
-  if (decoupled_) {
-    parameter.mul_(1 - lr * o.weight_decay);
-  } else if (o.weight_decay != 0) {
-    g = grad.add(parameter, o.weight_decay);
+  std::vector<Tensor> grads = group.grads;
+  if (group.weight_decay != 0 && decoupled_) {
+    at::_foreach_mul_(group.parameters, 1 - group.lr * group.weight_decay);
+  } else if (group.weight_decay != 0) {
+    grads = at::_foreach_add(grads, group.parameters, group.weight_decay);
   }
-  Tensor& mean = mean_[index];
-  Tensor& square = square_[index];
-  mean.mul_(o.beta1).add_(g, 1 - o.beta1);
-  square.mul_(o.beta2).addcmul_(g, g, 1 - o.beta2);
+  const std::vector<Tensor> mean = group.of(mean_);
+  const std::vector<Tensor> square = group.of(square_);
+  at::_foreach_mul_(mean, o.beta1);
+  at::_foreach_add_(mean, grads, 1 - o.beta1);
+  at::_foreach_mul_(square, o.beta2);
+  at::_foreach_addcmul_(square, grads, grads, 1 - o.beta2);
   const auto steps = static_cast<double>(t);
   const double mean_bias = 1 - std::pow(o.beta1, steps);
   const double square_bias = 1 - std::pow(o.beta2, steps);
-  const Tensor root = (square.sqrt() / std::sqrt(square_bias)).add_(o.eps);
-  parameter.addcdiv_(mean, root, -lr / mean_bias);
+  const std::vector<Tensor> root = at::_foreach_sqrt(square);
+  at::_foreach_div_(root, std::sqrt(square_bias));
+  at::_foreach_add_(root, o.eps);
+  at::_foreach_addcdiv_(group.parameters, mean, root, -group.lr / mean_bias);
 }
 
 }  // namespace kith

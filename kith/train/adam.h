@@ -4,9 +4,7 @@
 
 namespace kith {
 
-struct AdamOptions {
-  double lr = 1e-3;
-  double weight_decay = 0.0;
+struct AdamOptions : OptimizerOptions {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double eps = 1e-8;
@@ -21,11 +19,8 @@ class AdamBase : public Optimizer {
   AdamBase(const AdamOptions& options, const NamedTensors& parameters,
            bool decoupled);
 
-  double base_lr() const override { return options_.lr; }
-
  protected:
-  void update(size_t index, Tensor& parameter, const Tensor& grad, double lr,
-              int64_t t) override;
+  void update(const ParameterGroup& group, int64_t t) override;
 
  private:
   AdamOptions options_;

@@ -1,22 +1,83 @@
 #include "kith/train/optimizer.h"
 
+#include <algorithm>
+
 #include <torch/torch.h>
 
 namespace kith {
+namespace {
 
-Optimizer::Optimizer(NamedTensors parameters)
-    : parameters_(std::move(parameters)),
+double lr_factor(const OptimizerOptions& options, const std::string& name) {
+  if (name.starts_with("backbone.")) return options.backbone_lr;
+  if (name.starts_with("head.")) return options.head_lr;
+  if (name.starts_with("loss.")) return options.loss_lr;
+  return 1.0;
+}
+
+}  // namespace
+
+void OptimizerOptions::describe(OptionSet& set) {
+  set.add("lr", lr, "Learning rate.").range(0);
+  set.add("weight_decay", weight_decay, "Weight decay.").range(0);
+  set.add("backbone_lr", backbone_lr,
+          "Factor on the learning rate of the backbone.")
+      .range(0);
+  set.add("head_lr", head_lr, "Factor on the learning rate of the head.")
+      .range(0);
+  set.add("loss_lr", loss_lr,
+          "Factor on the learning rate of the loss's own parameters.")
+      .range(0);
+  set.add("decay_norms_and_biases", decay_norms_and_biases,
+          "Weight decay also for parameters of fewer than two dimensions: "
+          "norms, biases, the exponent of GeM.");
+}
+
+std::vector<Tensor> ParameterGroup::of(const std::vector<Tensor>& slot) const {
+  std::vector<Tensor> chosen;
+  chosen.reserve(indices.size());
+  for (size_t index : indices) chosen.push_back(slot[index]);
+  return chosen;
+}
+
+Optimizer::Optimizer(const OptimizerOptions& options, NamedTensors parameters)
+    : base_lr_(options.lr),
+      parameters_(std::move(parameters)),
+      rules_(make_rules(options, parameters_)),
       steps_(torch::zeros({1}, torch::kLong)) {}
+
+std::vector<Optimizer::Rule> Optimizer::make_rules(
+    const OptimizerOptions& options, const NamedTensors& parameters) {
+  std::vector<Rule> rules;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const auto& [name, parameter] = parameters[i];
+    const bool decays = options.decay_norms_and_biases || parameter.dim() >= 2;
+    const double factor = lr_factor(options, name);
+    const double decay = decays ? options.weight_decay : 0.0;
+    auto rule = std::find_if(rules.begin(), rules.end(), [&](const Rule& r) {
+      return r.lr_factor == factor && r.weight_decay == decay;
+    });
+    if (rule == rules.end()) rule = rules.insert(rule, {factor, decay, {}});
+    rule->indices.push_back(i);
+  }
+  return rules;
+}
 
 void Optimizer::step(double lr) {
   const torch::NoGradGuard no_grad;
   steps_ += 1;
   const int64_t t = steps_.item<int64_t>();
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    Tensor& parameter = parameters_[i].second;
-    if (parameter.grad().defined()) {
-      update(i, parameter, parameter.grad(), lr, t);
+  for (const Rule& rule : rules_) {
+    ParameterGroup group;
+    group.lr = lr * rule.lr_factor;
+    group.weight_decay = rule.weight_decay;
+    for (size_t index : rule.indices) {
+      const Tensor& parameter = parameters_[index].second;
+      if (!parameter.grad().defined()) continue;
+      group.indices.push_back(index);
+      group.parameters.push_back(parameter);
+      group.grads.push_back(parameter.grad());
     }
+    if (!group.indices.empty()) update(group, t);
   }
 }
 
@@ -46,19 +107,14 @@ OptimizerRegistry& optimizer_registry() {
 
 double clip_gradients(const NamedTensors& parameters, double limit) {
   const torch::NoGradGuard no_grad;
-  std::vector<Tensor> squares;
+  std::vector<Tensor> grads;
   for (const auto& [name, parameter] : parameters) {
-    if (parameter.grad().defined()) {
-      squares.push_back(parameter.grad().square().sum());
-    }
+    if (parameter.grad().defined()) grads.push_back(parameter.grad());
   }
-  if (squares.empty()) return 0;
-  const double norm = torch::stack(squares).sum().sqrt().item<double>();
-  if (limit > 0 && norm > limit) {
-    for (const auto& [name, parameter] : parameters) {
-      if (parameter.grad().defined()) parameter.grad().mul_(limit / norm);
-    }
-  }
+  if (grads.empty()) return 0;
+  const std::vector<Tensor> norms = at::_foreach_norm(grads);
+  const double norm = torch::stack(norms).norm().item<double>();
+  if (limit > 0 && norm > limit) at::_foreach_mul_(grads, limit / norm);
   return norm;
 }
 

@@ -9,21 +9,44 @@
 
 namespace kith {
 
-using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+/// Options that every optimiser has.
+struct OptimizerOptions {
+  double lr = 1e-3;
+  double weight_decay = 0.0;
+  double backbone_lr = 1.0;
+  double head_lr = 1.0;
+  double loss_lr = 1.0;
+  bool decay_norms_and_biases = true;
+
+  void describe(OptionSet& set);
+};
+
+/// Parameters that take a step alike, as lists: on a GPU one operation on a
+/// list is a few launches, however many tensors it has.
+struct ParameterGroup {
+  std::vector<size_t> indices;     ///< Their numbers among all parameters.
+  std::vector<Tensor> parameters;  ///< Only those with a gradient.
+  std::vector<Tensor> grads;
+  double lr = 0.0;  ///< With the factor of the group.
+  double weight_decay = 0.0;
+
+  /// The entries of a slot that belong to the group.
+  std::vector<Tensor> of(const std::vector<Tensor>& slot) const;
+};
 
 /// Changes parameters by their gradients. kith has its own optimisers because
 /// their whole state must be readable by name: that is what makes a resumed run
 /// continue to the same bits. A test compares each with LibTorch's.
 class Optimizer {
  public:
-  explicit Optimizer(NamedTensors parameters);
+  Optimizer(const OptimizerOptions& options, NamedTensors parameters);
   virtual ~Optimizer() = default;
 
   /// One step with learning rate `lr`. Parameters without gradient stay.
   void step(double lr);
 
   /// The learning rate of the configuration, before the schedule.
-  virtual double base_lr() const = 0;
+  double base_lr() const { return base_lr_; }
 
   /// "exp_avg.<parameter>" and so on, and "steps" ([1] int64). The tensors are
   /// the live ones: a checkpoint writes them and loads into them.
@@ -33,15 +56,26 @@ class Optimizer {
   const NamedTensors& parameters() const { return parameters_; }
 
  protected:
-  /// `index` numbers the parameter, `t` counts steps from 1.
-  virtual void update(size_t index, Tensor& parameter, const Tensor& grad,
-                      double lr, int64_t t) = 0;
+  /// Changes the parameters of a group, of which there is at least one; `t`
+  /// counts steps from 1.
+  virtual void update(const ParameterGroup& group, int64_t t) = 0;
 
   /// A zero tensor for each parameter, part of the state under this name.
   std::vector<Tensor> make_slot(const std::string& name);
 
  private:
+  /// What tells parameters of one group from those of another.
+  struct Rule {
+    double lr_factor = 1.0;
+    double weight_decay = 0.0;
+    std::vector<size_t> indices;
+  };
+  static std::vector<Rule> make_rules(const OptimizerOptions& options,
+                                      const NamedTensors& parameters);
+
+  double base_lr_;
   NamedTensors parameters_;
+  std::vector<Rule> rules_;
   NamedTensors slots_;
   Tensor steps_;  ///< [1] int64
 };
@@ -50,7 +84,7 @@ using OptimizerRegistry = Registry<Optimizer, NamedTensors>;
 OptimizerRegistry& optimizer_registry();
 
 /// Scales all gradients so that their joint L2 norm is at most `limit` (0: no
-/// limit) and returns the norm before that.
+/// limit) and returns the norm before that. Waits for the device once.
 double clip_gradients(const NamedTensors& parameters, double limit);
 
 }  // namespace kith

@@ -138,6 +138,86 @@ TEST_P(EveryOptimizer, LeavesParametersWithoutGradientAlone) {
   EXPECT_FALSE(torch::equal(parameters[0].second, make_parameters()[0].second));
 }
 
+/// Of every group that options can tell apart.
+NamedTensors make_grouped_parameters() {
+  NamedTensors parameters;
+  for (const char* part : {"backbone", "head", "loss", "backboned"}) {
+    const uint64_t seed = 2 * parameters.size();
+    parameters.emplace_back(
+        std::string(part) + ".weight",
+        random_normal({4, 3}, seed, at::kFloat).requires_grad_());
+    parameters.emplace_back(
+        std::string(part) + ".bias",
+        random_normal({4}, seed + 1, at::kFloat).requires_grad_());
+  }
+  return parameters;
+}
+
+// Each parameter goes where it would with an optimiser of its own that has the
+// group's learning rate and decay.
+TEST_P(EveryOptimizer, GivesGroupsTheirLearningRateAndDecay) {
+  const NamedTensors grouped = make_grouped_parameters();
+  const NamedTensors alone = make_grouped_parameters();
+  const std::string start = "{name: " + GetParam() + ", lr: 0.01";
+  const auto optimizer =
+      make_optimizer(start +
+                         ", weight_decay: 0.1, backbone_lr: 0.5, head_lr: 3, "
+                         "loss_lr: 0, decay_norms_and_biases: false}",
+                     grouped);
+  const std::vector<double> factors = {0.5, 0.5, 3, 3, 0, 0, 1, 1};
+  std::vector<std::unique_ptr<Optimizer>> single;
+  for (const auto& parameter : alone) {
+    const bool decays = parameter.second.dim() == 2;
+    single.push_back(
+        make_optimizer(start + ", weight_decay: " + (decays ? "0.1}" : "0}"),
+                       {{"alone", parameter.second}}));
+  }
+  for (int step = 0; step < 5; ++step) {
+    optimizer->zero_grad();
+    for (size_t i = 0; i < grouped.size(); ++i) {
+      grouped[i].second.pow(4).sum().backward();
+      single[i]->zero_grad();
+      alone[i].second.pow(4).sum().backward();
+      single[i]->step(0.01 * factors[i]);
+    }
+    optimizer->step(0.01);
+  }
+  const NamedTensors before = make_grouped_parameters();
+  for (size_t i = 0; i < grouped.size(); ++i) {
+    EXPECT_TRUE(same_bits(grouped[i].second, alone[i].second))
+        << grouped[i].first;
+    EXPECT_EQ(torch::equal(grouped[i].second, before[i].second),
+              factors[i] == 0)
+        << grouped[i].first;
+  }
+}
+
+TEST_P(EveryOptimizer, DecaysNormsAndBiasesUnlessToldNotTo) {
+  for (const bool decays : {true, false}) {
+    const NamedTensors p = {{"head.bias", torch::ones({3}).requires_grad_()}};
+    const auto optimizer =
+        make_optimizer("{name: " + GetParam() + ", weight_decay: 0.5" +
+                           (decays ? "}" : ", decay_norms_and_biases: false}"),
+                       p);
+    p[0].second.mutable_grad() = torch::zeros({3});
+    optimizer->step(0.1);
+    EXPECT_EQ(torch::equal(p[0].second, torch::ones({3})), !decays);
+  }
+}
+
+TEST_P(EveryOptimizer, NamesItsStateAfterTheParameters) {
+  const auto optimizer = make(make_grouped_parameters());
+  const NamedTensors state = optimizer->state();
+  ASSERT_FALSE(state.empty());
+  EXPECT_EQ(state.back().first, "steps");
+  EXPECT_EQ((state.size() - 1) % 8, 0u);
+  for (size_t i = 0; i + 1 < state.size(); ++i) {
+    const auto& [name, parameter] = optimizer->parameters()[i % 8];
+    EXPECT_TRUE(state[i].first.ends_with("." + name)) << state[i].first;
+    EXPECT_EQ(state[i].second.sizes(), parameter.sizes());
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, EveryOptimizer,
                          ::testing::ValuesIn(optimizer_registry().names()),
                          [](const auto& param_info) {
@@ -152,6 +232,8 @@ TEST(Optimizers, RefuseBadOptions) {
   refused("{name: adam, betas: 1}", "optimizer.betas", "beta1");
   refused("{name: sgd, momentum: 2}", "optimizer.momentum", "in [0, 1]");
   refused("{name: adams}", "did you mean 'adam'?");
+  refused("{name: adamw, head_lr: -1}", "optimizer.head_lr", "at least 0");
+  refused("{name: sgd, decay_norms: true}", "decay_norms_and_biases");
 }
 
 TEST(ClipGradients, ScalesTheJointNormDown) {

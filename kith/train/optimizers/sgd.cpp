@@ -5,23 +5,23 @@
 namespace kith {
 namespace {
 
-struct SgdOptions {
-  double lr = 0.1;
-  double weight_decay = 0.0;
+struct SgdOptions : OptimizerOptions {
   double momentum = 0.9;
   bool nesterov = false;
 
+  SgdOptions() { lr = 0.1; }
+
   void describe(OptionSet& set) {
-    set.add("lr", lr, "Learning rate.").range(0);
-    set.add("weight_decay", weight_decay, "Added to the gradient.").range(0);
+    OptimizerOptions::describe(set);
     set.add("momentum", momentum, "Share of the last step that is kept.")
         .range(0, 1);
     set.add("nesterov", nesterov, "Nesterov's momentum.");
   }
 };
 
-/// v = momentum v + g; the parameter goes back by lr v (or, Nesterov's, by
-/// lr (g + momentum v)). v starts at zero, so the first step is plain.
+/// v = momentum v + g, where weight decay is part of g; the parameter goes back
+/// by lr v (or, Nesterov's, by lr (g + momentum v)). v starts at zero, so the
+/// first step is plain.
 class Sgd final : public Optimizer {
  public:
   static constexpr const char* kSummary =
@@ -29,20 +29,24 @@ class Sgd final : public Optimizer {
   using Options = SgdOptions;
 
   Sgd(const Options& options, const NamedTensors& parameters)
-      : Optimizer(parameters),
+      : Optimizer(options, parameters),
         options_(options),
         velocity_(make_slot("velocity")) {}
 
-  double base_lr() const override { return options_.lr; }
-
  protected:
-  void update(size_t index, Tensor& parameter, const Tensor& grad, double lr,
-              int64_t) override {
-    const Tensor g = grad.add(parameter, options_.weight_decay);
-    Tensor& velocity = velocity_[index];
-    velocity.mul_(options_.momentum).add_(g);
-    parameter.add_(
-        options_.nesterov ? g.add(velocity, options_.momentum) : velocity, -lr);
+  void update(const ParameterGroup& group, int64_t) override {
+    std::vector<Tensor> grads = group.grads;
+    if (group.weight_decay != 0) {
+      grads = at::_foreach_add(grads, group.parameters, group.weight_decay);
+    }
+    const std::vector<Tensor> velocity = group.of(velocity_);
+    at::_foreach_mul_(velocity, options_.momentum);
+    at::_foreach_add_(velocity, grads);
+    at::_foreach_add_(group.parameters,
+                      options_.nesterov
+                          ? at::_foreach_add(grads, velocity, options_.momentum)
+                          : velocity,
+                      -group.lr);
   }
 
  private:
