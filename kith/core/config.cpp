@@ -6,17 +6,16 @@
 #include <cstring>
 #include <map>
 #include <sstream>
+#include <unordered_map>
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include "kith/core/error.h"
-#include "kith/core/file.h"
 
 namespace kith {
 namespace {
 
-constexpr size_t kMaxConfigBytes = size_t{4} << 20;
 constexpr int kMaxNodes = 100'000;
 constexpr int kMaxDepth = 64;
 
@@ -119,6 +118,14 @@ ConfigNode parse(const std::string& yaml, const Place& place) {
   } catch (const YAML::Exception& error) {
     throw ConfigError(place.of(error.mark) + ": not valid YAML: " + error.msg);
   }
+}
+
+/// Whether two maps are parts of different names, such as two losses.
+bool names_another(const ConfigNode& base, const ConfigNode& over) {
+  const ConfigNode* before = base.find("name");
+  const ConfigNode* after = over.find("name");
+  return before != nullptr && after != nullptr &&
+         before->scalar != after->scalar;
 }
 
 bool is_position(const std::string& text, size_t& position) {
@@ -243,16 +250,6 @@ ConfigNode parse_config(const std::string& yaml, const std::string& name) {
   return parse(yaml, {name});
 }
 
-ConfigNode load_config(const std::string& path) {
-  ConfigNode root = parse_config(read_file(path, kMaxConfigBytes), path);
-  if (root.kind != ConfigNode::Kind::kMap) {
-    throw ConfigError(path +
-                      ": a configuration is a map of sections, such as "
-                      "'data:' and 'loss:'");
-  }
-  return root;
-}
-
 void apply_override(ConfigNode& root, const std::string& assignment) {
   const std::string where = "--set " + assignment;
   const size_t equals = assignment.find('=');
@@ -272,15 +269,20 @@ void apply_override(ConfigNode& root, const std::string& assignment) {
 }
 
 void merge_config(ConfigNode& base, const ConfigNode& over) {
-  if (!base.is_map() || !over.is_map()) {
+  if (!base.is_map() || !over.is_map() || names_another(base, over)) {
     base = over;
     return;
   }
+  std::unordered_map<std::string, size_t> positions;
+  for (size_t i = 0; i < base.entries.size(); ++i) {
+    positions.emplace(base.entries[i].first, i);
+  }
   for (const auto& [key, value] : over.entries) {
-    if (ConfigNode* present = base.find(key)) {
-      merge_config(*present, value);
+    const auto present = positions.find(key);
+    if (present == positions.end()) {
+      base.entries.emplace_back(key, value);
     } else {
-      base.set(key, value);
+      merge_config(base.entries[present->second].second, value);
     }
   }
 }

@@ -43,10 +43,15 @@ struct ConfigNode {
   ConfigNode& set(const std::string& key, ConfigNode value);
 };
 
-/// Throws DataError if the file cannot be read and ConfigError, with file and
-/// line, if it is not YAML, has a key twice, or is larger than kith accepts
-/// (4 MiB, 100 000 nodes after aliases are expanded).
+/// The map in a file, laid over that of the file its key `base` names (a path
+/// relative to the file that says it), if any, and so on; the result has no
+/// `base`. Throws DataError if a file cannot be read and ConfigError, with file
+/// and line, if one is not YAML, has a key twice, or is larger than kith
+/// accepts (4 MiB, 100 000 nodes after aliases are expanded), or if files build
+/// on each other in a circle or more than 16 deep.
 ConfigNode load_config(const std::string& path);
+
+/// The same of a text, in which `base` means nothing.
 ConfigNode parse_config(const std::string& yaml, const std::string& name);
 
 /// Applies "a.b=c" to a configuration. The value is YAML: `k=[1,2,4]` is a
@@ -54,6 +59,8 @@ ConfigNode parse_config(const std::string& yaml, const std::string& name);
 void apply_override(ConfigNode& root, const std::string& assignment);
 
 /// Lays `over` on `base`: maps are merged key by key, anything else replaced.
+/// Maps with different `name`s are different parts: replaced as a whole, so
+/// that no option of the one is left for the other.
 void merge_config(ConfigNode& base, const ConfigNode& over);
 
 /// YAML text of a node, as `--print-config` shows it and runs store it.
