@@ -101,7 +101,11 @@ void run_demo(const DemoFlags& flags) {
             .dump(2));
     return;
   }
-  print_metrics(after, &before);
+  MetricColumn untrained{"untrained", {}};
+  for (const MetricValue& m : before.metrics) {
+    untrained.values[m.name] = m.value;
+  }
+  print_metrics(after, {untrained});
   print_line("Look at it: " + fs::absolute(page).lexically_normal().string());
 }
 

@@ -63,7 +63,7 @@ void run_eval(const EvalFlags& flags) {
   }
   print_line(std::string("protocol ") + options.protocol + ", " +
              split_name(split) + " split");
-  print_metrics(result, nullptr);
+  print_metrics(result, published_column(model.config));
 }
 
 }  // namespace

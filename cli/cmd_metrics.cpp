@@ -47,7 +47,7 @@ void run_metrics(const MetricsFlags& flags) {
   if (flags.json) {
     print_line(metrics_json(result));
   } else {
-    print_metrics(result, nullptr);
+    print_metrics(result);
   }
 }
 

@@ -1,10 +1,11 @@
 #include <filesystem>
 
 #include "cli/common.h"
+#include "cli/dry_run.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/log.h"
-#include "kith/train/trainer.h"
+#include "kith/train/experiment.h"
 
 namespace kith {
 namespace {
@@ -16,6 +17,7 @@ struct TrainFlags {
   int64_t seed = -1;
   bool resume = false;
   bool print_config = false;
+  bool dry_run = false;
   bool json = false;
   DeviceFlags device;
 };
@@ -29,6 +31,11 @@ RunConfig read_config(const TrainFlags& flags) {
           "--resume --out DIR can do without)");
     }
     path = flags.out + "/config.yaml";
+    // Killed before the run that follows a selection began.
+    const std::string selection = flags.out + "/selection/config.yaml";
+    if (!std::filesystem::exists(path) && std::filesystem::exists(selection)) {
+      path = selection;
+    }
   }
   ConfigNode user = load_with_overrides(path, flags.overrides);
   if (flags.seed >= 0) {
@@ -43,28 +50,44 @@ std::string run_folder(const TrainFlags& flags) {
   return "runs/" + std::filesystem::path(flags.config).stem().string();
 }
 
+bool holds_run(const std::string& folder) {
+  return std::filesystem::exists(folder + "/config.yaml") ||
+         std::filesystem::exists(folder + "/selection/config.yaml");
+}
+
+void print_dry_run(const TrainFlags& flags, const RunConfig& config) {
+  const c10::Device device = flags.device.apply();
+  const std::unique_ptr<DataSet> data = make_training_data(config);
+  const DryRun result =
+      Trainer(config, *data, run_folder(flags), device, progress_bar())
+          .dry_run();
+  print_line(flags.json ? dry_run_json(result) : dry_run_text(result));
+}
+
 void run_train(const TrainFlags& flags) {
   const RunConfig config = read_config(flags);
   if (flags.print_config) {
     std::printf("%s", to_yaml(config.tree).c_str());
     return;
   }
+  if (flags.dry_run) {
+    print_dry_run(flags, config);
+    return;
+  }
   const c10::Device device = flags.device.apply();
   const std::string folder = run_folder(flags);
-  if (!flags.resume && std::filesystem::exists(folder + "/config.yaml")) {
+  if (!flags.resume && holds_run(folder)) {
     throw ConfigError(folder +
                       " already holds a run; continue it with "
                       "--resume or choose another --out");
   }
-  const std::unique_ptr<DataSet> data = make_data_set(config.section("data"));
-  Trainer trainer(config, *data, folder, device, progress_bar());
-  if (flags.resume) trainer.resume();
-  const EvalResult result = trainer.run();
+  const EvalResult result =
+      train_experiment(config, folder, device, flags.resume, progress_bar());
   log_info("the run is in " + folder);
   if (flags.json) {
     print_line(metrics_json(result));
   } else {
-    print_metrics(result, nullptr);
+    print_metrics(result, published_column(config.tree));
   }
 }
 
@@ -87,6 +110,9 @@ void add_train(CLI::App& app) {
   command->add_flag("--print-config", flags->print_config,
                     "Print the whole configuration with every default, and "
                     "stop");
+  command->add_flag("--dry-run", flags->dry_run,
+                    "Take a few steps and print the memory, steps and time "
+                    "that the run will take; keeps nothing");
   command->add_flag("--json", flags->json,
                     "The last metrics as one JSON object");
   flags->device.add_to(*command);

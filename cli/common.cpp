@@ -58,18 +58,37 @@ std::string percent(double value) {
   return text;
 }
 
-void print_metrics(const EvalResult& result, const EvalResult* before) {
-  if (before != nullptr) {
-    std::printf("%-18s %10s %10s\n", "", "untrained", "trained");
+std::vector<MetricColumn> published_column(const ConfigNode& config) {
+  const ConfigNode* section = config.find("published");
+  if (section == nullptr || !section->is_map()) return {};
+  MetricColumn column{"published", {}};
+  for (const auto& [name, value] : section->entries) {
+    if (name == "source") continue;
+    column.values[name] = std::stod(value.scalar) / 100;
+  }
+  return {column};
+}
+
+void print_metrics(const EvalResult& result,
+                   const std::vector<MetricColumn>& beside) {
+  const auto print_row = [&](const std::string& name, const auto& cell,
+                             const std::string& last) {
+    std::printf("%-18s", name.c_str());
+    for (const MetricColumn& column : beside) {
+      std::printf(" %10s", std::string(cell(column)).c_str());
+    }
+    std::printf(" %10s\n", last.c_str());
+  };
+  if (!beside.empty()) {
+    print_row(
+        "", [](const MetricColumn& c) { return c.title; }, "trained");
   }
   for (const MetricValue& m : result.metrics) {
-    if (before == nullptr) {
-      std::printf("%-18s %10s\n", m.name.c_str(), percent(m.value).c_str());
-    } else {
-      std::printf("%-18s %10s %10s\n", m.name.c_str(),
-                  percent(before->at(m.name)).c_str(),
-                  percent(m.value).c_str());
-    }
+    const auto value = [&](const MetricColumn& column) {
+      const auto found = column.values.find(m.name);
+      return found == column.values.end() ? "" : percent(found->second);
+    };
+    print_row(m.name, value, percent(m.value));
   }
   print_line("(" + result.protocol_line() + ")");
 }

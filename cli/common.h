@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -45,8 +46,18 @@ void print_line(const std::string& text = "");
 /// "94.31%", or "-" for a value that is not defined.
 std::string percent(double value);
 
-/// The metrics as a table, with the rules they stand on. `before` may be null.
-void print_metrics(const EvalResult& result, const EvalResult* before);
+/// Values of metrics that are shown beside those of a model.
+struct MetricColumn {
+  std::string title;
+  std::map<std::string, double> values;
+};
+
+/// The numbers of a configuration's `published` section; none without one.
+std::vector<MetricColumn> published_column(const ConfigNode& config);
+
+/// The metrics as a table, with the rules they stand on.
+void print_metrics(const EvalResult& result,
+                   const std::vector<MetricColumn>& beside = {});
 
 /// One JSON object: an entry a metric, by its name, and "protocol" with the
 /// numbers of queries and gallery items and the rules.

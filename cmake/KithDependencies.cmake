@@ -3,6 +3,7 @@
 find_package(Threads REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(nlohmann_json REQUIRED)
 if(NOT TARGET yaml-cpp::yaml-cpp) # before 0.8 the target has no namespace

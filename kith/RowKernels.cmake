@@ -63,10 +63,11 @@ foreach(header ${row_losses})
 endforeach()
 
 if(KITH_USE_CUDA)
-  target_sources(kith PRIVATE ops/cuda/gpu.cpp $<TARGET_OBJECTS:kith_cuda>)
+  target_sources(kith PRIVATE ops/cuda/gpu.cpp ops/cuda/upload.cpp
+    $<TARGET_OBJECTS:kith_cuda>)
   find_package(CUDAToolkit REQUIRED)
   target_link_libraries(kith PRIVATE CUDA::cudart)
 else()
   target_sources(kith PRIVATE ops/no_cuda/class_ops.cpp ops/no_cuda/gpu.cpp
-    ops/no_cuda/small_sort.cpp)
+    ops/no_cuda/small_sort.cpp ops/no_cuda/upload.cpp)
 endif()

@@ -13,11 +13,13 @@
 #include "kith/data/augment.h"          // random changes of training images
 #include "kith/data/loader.h"           // decoding ahead
 #include "kith/models/embedding_net.h"  // backbone and head
+#include "kith/models/weights.h"        // pretrained backbones
 #include "kith/ops/pairwise.h"          // distances and similarities
 #include "kith/miners/miner.h"          // which tuples a loss sees
 #include "kith/losses/loss.h"           // objectives
 #include "kith/train/checkpoint.h"      // safe, resumable
 #include "kith/train/trainer.h"         // the loop
+#include "kith/train/experiment.h"      // selection, then the final run
 #include "kith/index/flat.h"            // exact search
 #include "kith/eval/embed.h"            // images to embeddings
 #include "kith/eval/evaluate.h"         // embeddings to metrics

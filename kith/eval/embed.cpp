@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 
 #include "kith/ops/pairwise.h"
+#include "kith/ops/upload.h"
 
 namespace kith {
 namespace {
@@ -22,6 +23,19 @@ Tensor find_rows(const std::vector<int64_t>& all,
   return torch::tensor(rows, torch::kLong);
 }
 
+/// Embeddings of pixels [N, H, W, C]. On a GPU a batch that is smaller than the
+/// ones before it is filled up: preparing convolutions for another shape takes
+/// seconds.
+Tensor forward(EmbeddingNet& net, const Tensor& pixels, int64_t usual) {
+  const int64_t missing = usual - pixels.size(0);
+  if (missing <= 0 || !pixels.is_cuda()) {
+    return net.forward(net.prepare(pixels));
+  }
+  const Tensor full =
+      torch::constant_pad_nd(pixels, {0, 0, 0, 0, 0, 0, 0, missing});
+  return net.forward(net.prepare(full)).slice(0, 0, pixels.size(0));
+}
+
 }  // namespace
 
 Tensor embed(EmbeddingNet& net, const DataSet& data,
@@ -33,6 +47,10 @@ Tensor embed(EmbeddingNet& net, const DataSet& data,
   const Augmentations none;
   const auto load = [&](int64_t, int64_t, int64_t index) {
     Rng unused(0, Stream::kAugment);
+    if (options.cache != nullptr) {
+      return prepare_image(*options.cache->load(index), net.input(), none,
+                           unused);
+    }
     return prepare_image(data.load(index), net.input(), none, unused);
   };
   Loader loader(in_batches(indices, options.batch), load, options.loader);
@@ -41,7 +59,11 @@ Tensor embed(EmbeddingNet& net, const DataSet& data,
   int64_t done = 0;
   while (loader.remaining() > 0) {
     const Batch batch = loader.next();
-    parts.push_back(net.forward(net.prepare(batch)));
+    const Upload pixels(pixels_of(batch), net.device());
+    parts.push_back(
+        forward(net, pixels.get(), parts.empty() ? 0 : options.batch));
+    // The GPU has read the batch's memory before it goes to the next one.
+    pixels.wait();
     done += batch.count();
     progress.advance(done, "");
   }

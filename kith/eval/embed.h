@@ -4,6 +4,7 @@
 
 #include "kith/core/progress.h"
 #include "kith/core/tensor.h"
+#include "kith/data/cache.h"
 #include "kith/data/data_set.h"
 #include "kith/eval/evaluate.h"
 #include "kith/eval/protocol.h"
@@ -14,6 +15,7 @@ namespace kith {
 struct EmbedOptions {
   int64_t batch = 256;
   LoaderOptions loader;
+  ImageCache* cache = nullptr;  ///< Of decoded images; null: none.
 };
 
 /// Embeddings of images of a data set, [N, dim] float32 on the network's

@@ -61,6 +61,10 @@ class Loss {
   /// Whether it can take virtual examples (LossInput::mixed).
   virtual bool takes_mixed() const { return false; }
 
+  /// What it learns itself, such as proxies, by name. Live tensors that want a
+  /// gradient: the trainer moves them to its device and trains them.
+  virtual NamedTensors parameters() const { return {}; }
+
   /// Whether it can compare the batch with others (LossInput::database).
   virtual bool takes_database() const { return false; }
 };

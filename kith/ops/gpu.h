@@ -28,6 +28,31 @@ class ProductPrecision {
 int64_t gpu_peak_bytes(int index);
 void reset_gpu_peak(int index);
 
+/// Bytes that tensors on a GPU hold now, and bytes that can still be taken:
+/// free on the GPU, or kept by LibTorch for reuse. Zeros without CUDA.
+struct GpuMemory {
+  int64_t used = 0;
+  int64_t available = 0;
+};
+GpuMemory gpu_memory(int index);
+
+/// Gives memory that LibTorch keeps for reuse back to the GPU.
+void release_gpu_cache();
+
+/// While it lives, a convolution on a GPU tries so many of its algorithms when
+/// it meets a shape for the first time, and keeps the fastest; with 0 it takes
+/// the one that cuDNN expects to be.
+class TunedConvolutions {
+ public:
+  explicit TunedConvolutions(int64_t algorithms);
+  ~TunedConvolutions();
+  TunedConvolutions(const TunedConvolutions&) = delete;
+  TunedConvolutions& operator=(const TunedConvolutions&) = delete;
+
+ private:
+  bool before_;
+};
+
 /// "NVIDIA H200"; empty in a build without CUDA.
 std::string gpu_name(int index);
 

@@ -15,24 +15,27 @@ namespace {
 constexpr const char* kConfigKey = "kith.config";
 constexpr const char* kProgressKey = "kith.progress";
 
+constexpr const char* kModel = "model.";
+
 /// Everything a checkpoint holds, by its name in the file.
-NamedTensors all_tensors(const EmbeddingNet& net, const Optimizer* optimizer) {
+NamedTensors all_tensors(const CheckpointParts& parts) {
   NamedTensors all;
-  for (const auto& [name, tensor] : net.state()) {
-    all.emplace_back("model." + name, tensor);
+  for (const auto& [name, tensor] : parts.net.state()) {
+    all.emplace_back(kModel + name, tensor);
   }
-  if (optimizer != nullptr) {
-    for (const auto& [name, tensor] : optimizer->state()) {
-      all.emplace_back("optimizer." + name, tensor);
-    }
+  if (parts.optimizer == nullptr) return all;
+  all.insert(all.end(), parts.loss_parameters.begin(),
+             parts.loss_parameters.end());
+  for (const auto& [name, tensor] : parts.optimizer->state()) {
+    all.emplace_back("optimizer." + name, tensor);
   }
   return all;
 }
 
 /// A checkpoint must have exactly the wanted tensors of the parts it is asked
-/// for; an optimiser's state may be left unread.
+/// for; all but the network may be left unread.
 void check_names(const SafetensorsFile& file, const NamedTensors& wanted,
-                 bool with_optimizer) {
+                 bool model_only) {
   std::set<std::string> names;
   for (const auto& [name, tensor] : wanted) {
     names.insert(name);
@@ -41,8 +44,7 @@ void check_names(const SafetensorsFile& file, const NamedTensors& wanted,
     }
   }
   for (const SafetensorsEntry& entry : file.entries()) {
-    const bool skipped =
-        !with_optimizer && entry.name.starts_with("optimizer.");
+    const bool skipped = model_only && !entry.name.starts_with(kModel);
     if (!skipped && !names.count(entry.name)) {
       throw DataError(file.path() + ": tensor '" + entry.name +
                       "' is not part of this model");
@@ -52,12 +54,11 @@ void check_names(const SafetensorsFile& file, const NamedTensors& wanted,
 
 }  // namespace
 
-void save_checkpoint(const std::string& path, const EmbeddingNet& net,
-                     const Optimizer* optimizer, const ConfigNode& config,
-                     const std::string& progress) {
+void save_checkpoint(const std::string& path, const CheckpointParts& parts,
+                     const ConfigNode& config, const std::string& progress) {
   NamedTensors plain;  // owns the memory the views point to
   std::vector<std::pair<std::string, ArrayView>> views;
-  for (const auto& [name, tensor] : all_tensors(net, optimizer)) {
+  for (const auto& [name, tensor] : all_tensors(parts)) {
     plain.emplace_back(name, tensor.detach().cpu().contiguous());
     views.emplace_back(name, view_of(plain.back().second));
   }
@@ -78,12 +79,11 @@ CheckpointInfo read_checkpoint_info(const std::string& path) {
           progress == file.metadata().end() ? "" : progress->second};
 }
 
-void load_checkpoint(const std::string& path, EmbeddingNet& net,
-                     const Optimizer* optimizer) {
+void load_checkpoint(const std::string& path, const CheckpointParts& parts) {
   const torch::NoGradGuard no_grad;
   const SafetensorsFile file(path);
-  NamedTensors wanted = all_tensors(net, optimizer);
-  check_names(file, wanted, optimizer != nullptr);
+  NamedTensors wanted = all_tensors(parts);
+  check_names(file, wanted, /*model_only=*/parts.optimizer == nullptr);
   for (auto& [name, tensor] : wanted) {
     const Tensor stored = to_tensor(file.read(name));
     if (stored.sizes() != tensor.sizes() ||
@@ -93,6 +93,19 @@ void load_checkpoint(const std::string& path, EmbeddingNet& net,
     }
     tensor.copy_(stored);
   }
+}
+
+WeightReport start_from_checkpoint(const std::string& path, EmbeddingNet& net) {
+  read_checkpoint_info(path);  // is it a checkpoint of kith?
+  const SafetensorsFile file(path);
+  NamedTensors weights;
+  for (const SafetensorsEntry& entry : file.entries()) {
+    if (entry.name.starts_with(kModel)) {
+      weights.emplace_back(entry.name.substr(std::string(kModel).size()),
+                           to_tensor(file.read(entry.name)));
+    }
+  }
+  return copy_weights(path, weights, net.state());
 }
 
 std::string find_checkpoint(const std::string& path) {
@@ -114,8 +127,9 @@ LoadedModel load_model(const std::string& path, c10::Device device) {
     throw DataError(file + ": its configuration has no 'model'");
   }
   model.net = std::make_unique<EmbeddingNet>(*section);
-  load_checkpoint(file, *model.net, nullptr);
-  model.net->to(device);
+  load_checkpoint(file, {*model.net});
+  model.net->use_device(device);
+  model.net->apply_precision();
   model.net->eval();
   return model;
 }

@@ -5,32 +5,41 @@
 
 #include "kith/core/config.h"
 #include "kith/models/embedding_net.h"
+#include "kith/models/weights.h"
 #include "kith/train/optimizer.h"
 
 namespace kith {
 
-/// A checkpoint is one .safetensors file: weights under "model.", the
-/// optimiser's state under "optimizer.", and in its metadata the effective
-/// configuration (YAML) and how far the run is (JSON). It is written to a
-/// temporary name, flushed and renamed: a kill at any moment leaves the last
-/// good one.
+/// A checkpoint is one .safetensors file: weights under "model.", parameters
+/// of the loss under "loss.", the optimiser's state under "optimizer.", and in
+/// its metadata the effective configuration (YAML) and how far the run is
+/// (JSON). It is written to a temporary name, flushed and renamed: a kill at
+/// any moment leaves the last good one.
 struct CheckpointInfo {
   ConfigNode config;
   std::string progress;  ///< JSON of the trainer, empty in a model only.
 };
 
-/// `optimizer` may be null: then the file holds a model only.
-void save_checkpoint(const std::string& path, const EmbeddingNet& net,
-                     const Optimizer* optimizer, const ConfigNode& config,
-                     const std::string& progress);
+/// What a checkpoint saves and loads.
+struct CheckpointParts {
+  EmbeddingNet& net;
+  NamedTensors loss_parameters = {};     ///< "loss.<name>"
+  const Optimizer* optimizer = nullptr;  ///< Null: the file is a model only.
+};
+
+void save_checkpoint(const std::string& path, const CheckpointParts& parts,
+                     const ConfigNode& config, const std::string& progress);
 
 /// Reads metadata only. DataError if the file is not a kith checkpoint.
 CheckpointInfo read_checkpoint_info(const std::string& path);
 
-/// Loads into the network and, if not null, the optimiser. DataError names
-/// tensors that are missing, unexpected or of another shape.
-void load_checkpoint(const std::string& path, EmbeddingNet& net,
-                     const Optimizer* optimizer);
+/// Loads all parts. DataError names tensors that are missing, unexpected or of
+/// another shape. Without an optimiser only the network is loaded.
+void load_checkpoint(const std::string& path, const CheckpointParts& parts);
+
+/// Copies weights of another run's network where names and shapes agree; the
+/// report tells of the rest. DataError if none does.
+WeightReport start_from_checkpoint(const std::string& path, EmbeddingNet& net);
 
 /// The checkpoint that `path` means: a file, or a run's folder (its last one).
 std::string find_checkpoint(const std::string& path);

@@ -20,7 +20,7 @@ namespace {
 
 const std::vector<std::string> kSections = {
     "data",      "sampler",  "augment", "model", "loss", "miner",
-    "optimizer", "schedule", "train",   "eval",  "log"};
+    "optimizer", "schedule", "train",   "eval",  "log",  "published"};
 
 /// A section that is absent or empty is a map without entries.
 ConfigNode section_or_empty(const ConfigNode& user, const char* name) {
@@ -83,11 +83,11 @@ std::string where_of(const ConfigNode& user, const char* section,
   return node == nullptr ? "" : node->where;
 }
 
-std::vector<std::string> metric_names(const EvalOptions& options,
+std::vector<std::string> metric_names(const std::vector<std::string>& metrics,
                                       const std::string& where) {
   std::vector<std::string> names;
   try {
-    for (const NamedMetric& m : parse_metrics(options.metrics)) {
+    for (const NamedMetric& m : parse_metrics(metrics)) {
       names.push_back(m.name);
     }
   } catch (const ConfigError& error) {
@@ -96,9 +96,46 @@ std::vector<std::string> metric_names(const EvalOptions& options,
   return names;
 }
 
+/// Options of `train` that need each other.
+void check_train(const TrainOptions& train, const EvalOptions& eval,
+                 const ConfigNode& user) {
+  if (train.validation > 0 && eval.every == 0) {
+    const std::string where = where_of(user, "train", "validation");
+    throw ConfigError((where.empty() ? "" : where + ": ") +
+                      "'train.validation' needs 'eval.every', such as 1: "
+                      "without evaluations there is no epoch to choose");
+  }
+}
+
+/// `published` is there only if the user gave it. Its keys are the names of
+/// metrics, so its options are described by what is in it.
+void complete_published(const ConfigNode& user, RunConfig& config) {
+  const ConfigNode node = section_or_empty(user, "published");
+  std::vector<std::string> names;
+  for (const auto& [key, value] : node.entries) {
+    if (key == "source") continue;
+    if (metric_names({key}, value.where) != std::vector<std::string>{key}) {
+      throw ConfigError(value.where + ": 'published." + key +
+                        "' must be one metric, such as recall_any@1");
+    }
+    names.push_back(key);
+  }
+  std::vector<double> values(names.size());
+  OptionSet set;
+  set.add("source", config.published_source, "Where the numbers are printed.");
+  for (size_t i = 0; i < names.size(); ++i) {
+    set.add(names[i], values[i], "In percent.").range(0, 100);
+  }
+  set.read(node, "published");
+  for (size_t i = 0; i < names.size(); ++i) {
+    config.published.emplace_back(names[i], values[i]);
+  }
+  if (!node.entries.empty()) config.tree.set("published", set.write());
+}
+
 void check_metrics(const EvalOptions& options, const ConfigNode& user) {
   const std::vector<std::string> names =
-      metric_names(options, where_of(user, "eval", "metrics"));
+      metric_names(options.metrics, where_of(user, "eval", "metrics"));
   if (!std::count(names.begin(), names.end(), options.best)) {
     throw_unknown(where_of(user, "eval", "best"),
                   "metric in eval.best:", options.best, names);
@@ -120,6 +157,40 @@ void TrainOptions::describe(OptionSet& set) {
   set.add("checkpoint_steps", checkpoint_steps,
           "A checkpoint after this many steps; 0: only after each epoch.")
       .range(0);
+  set.add("sub_batch", sub_batch,
+          "Images that go through the network at a time; the loss still sees "
+          "the whole batch. 0: the batch.")
+      .range(0);
+  set.add("keep_graphs", keep_graphs,
+          "Sub-batches that are computed once instead of twice: as many as "
+          "memory allows, none, or all.")
+      .choices({"auto", "none", "all"});
+  set.add("head_epochs", head_epochs,
+          "In the first so many epochs the backbone stays as it is.")
+      .range(0);
+  set.add("stop_epoch", stop_epoch,
+          "Training ends after this epoch, the schedule unchanged; 0: after "
+          "the last.")
+      .range(0);
+  set.add("validation", validation,
+          "This share of the training classes, the last in order, validates: "
+          "the best epoch is chosen there, then all classes are trained on for "
+          "as long. 0: no selection.")
+      .range(0, 0.9);
+  set.add("init_from", init_from,
+          "A run or checkpoint whose weights training starts from.");
+  set.add("cache_mb", cache_mb,
+          "Decoded images are kept in memory up to so many MB.")
+      .range(0);
+  set.add(
+         "tune", tune,
+         "On a GPU each convolution tries so many algorithms at the first step "
+         "and keeps the fastest; 0: takes the one expected to be.")
+      .range(0, 100);
+}
+
+int64_t TrainOptions::last_epoch() const {
+  return stop_epoch > 0 ? std::min(stop_epoch, epochs) : epochs;
 }
 
 void EvalOptions::describe(OptionSet& set) {
@@ -166,7 +237,9 @@ RunConfig complete_config(const ConfigNode& user) {
   tree.set("train", complete_plain(user, "train", config.train));
   tree.set("eval", complete_plain(user, "eval", config.eval));
   tree.set("log", complete_plain(user, "log", config.log));
+  complete_published(user, config);
   check_metrics(config.eval, user);
+  check_train(config.train, config.eval, user);
   return config;
 }
 

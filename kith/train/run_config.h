@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kith/core/config.h"
@@ -16,6 +17,17 @@ struct TrainOptions {
   int64_t workers = 0;
   int64_t prefetch = 2;
   int64_t checkpoint_steps = 0;
+  int64_t sub_batch = 0;
+  std::string keep_graphs = "auto";
+  int64_t head_epochs = 0;
+  int64_t stop_epoch = 0;
+  double validation = 0.0;
+  std::string init_from;
+  int64_t cache_mb = 0;
+  int64_t tune = 0;
+
+  /// Epochs that are trained: up to stop_epoch if it is set.
+  int64_t last_epoch() const;
 
   void describe(OptionSet& set);
 };
@@ -45,6 +57,9 @@ struct RunConfig {
   TrainOptions train;
   EvalOptions eval;
   LogOptions log;
+  /// What a paper printed for this configuration: metric and percent.
+  std::vector<std::pair<std::string, double>> published;
+  std::string published_source;
 
   const ConfigNode& section(const char* name) const;
 };

@@ -1,5 +1,6 @@
 #include "kith/train/run_log.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -41,6 +42,64 @@ std::string kept_lines(const std::string& text, int64_t last_step) {
 
 }  // namespace
 
+std::vector<std::pair<const char*, Phase>> Phases::all() const {
+  return {{"data", data},
+          {"forward", forward},
+          {"loss", loss},
+          {"backward", backward},
+          {"optimizer", optimizer}};
+}
+
+double Phases::seconds() const {
+  double sum = 0;
+  for (const auto& [name, phase] : all()) sum += phase.seconds;
+  return sum;
+}
+
+int64_t Phases::peak_bytes() const {
+  int64_t peak = 0;
+  for (const auto& [name, phase] : all()) {
+    peak = std::max(peak, phase.peak_bytes);
+  }
+  return peak;
+}
+
+void StepTotals::add(const StepRecord& record) {
+  const auto add_phase = [](Phase& sum, const Phase& phase) {
+    sum.seconds += phase.seconds;
+    sum.peak_bytes = std::max(sum.peak_bytes, phase.peak_bytes);
+  };
+  ++steps_;
+  images_ += record.images;
+  add_phase(sum_.data, record.phases.data);
+  add_phase(sum_.forward, record.phases.forward);
+  add_phase(sum_.loss, record.phases.loss);
+  add_phase(sum_.backward, record.phases.backward);
+  add_phase(sum_.optimizer, record.phases.optimizer);
+}
+
+std::string StepTotals::summary() const {
+  const double seconds = std::max(sum_.seconds(), 1e-9);
+  char text[128];
+  std::snprintf(text, sizeof(text), "%lld steps in %.1f s, %.0f images/s (",
+                static_cast<long long>(steps_), seconds,
+                static_cast<double>(images_) / seconds);
+  std::string line = text;
+  std::string memory;
+  for (const auto& [name, phase] : sum_.all()) {
+    const char* comma = memory.empty() ? "" : ", ";
+    std::snprintf(text, sizeof(text), "%s%s %.1f%%", comma, name,
+                  100 * phase.seconds / seconds);
+    line += text;
+    std::snprintf(text, sizeof(text), "%s%s %.2f", comma, name,
+                  static_cast<double>(phase.peak_bytes) / (1 << 30));
+    memory += text;
+  }
+  std::snprintf(text, sizeof(text), "); memory at most %.2f GB (",
+                static_cast<double>(sum_.peak_bytes()) / (1 << 30));
+  return line + text + memory + ")";
+}
+
 RunLog::RunLog(const std::string& path, int64_t last_step) : path_(path) {
   if (std::filesystem::exists(path)) {
     write_file_atomically(path,
@@ -53,26 +112,27 @@ RunLog::RunLog(const std::string& path, int64_t last_step) : path_(path) {
 }
 
 void RunLog::write(const StepRecord& r) {
-  const double seconds = r.times.data + r.times.forward + r.times.loss +
-                         r.times.backward + r.times.optimizer;
   Json record = {{"kind", "step"},    {"epoch", r.epoch},
                  {"step", r.step},    {"loss", r.loss},
                  {"lr", r.lr},        {"grad_norm", r.grad_norm},
                  {"images", r.images}};
   for (const auto& [name, value] : r.stats) record[name] = value;
-  record["seconds"] = {{"data", rounded(r.times.data)},
-                       {"forward", rounded(r.times.forward)},
-                       {"loss", rounded(r.times.loss)},
-                       {"backward", rounded(r.times.backward)},
-                       {"optimizer", rounded(r.times.optimizer)},
-                       {"total", rounded(seconds)}};
+  Json& seconds = record["seconds"];
+  Json& peak = record["peak_mb"];
+  for (const auto& [name, phase] : r.phases.all()) {
+    seconds[name] = rounded(phase.seconds);
+    peak[name] = phase.peak_bytes >> 20;
+  }
+  seconds["total"] = rounded(r.phases.seconds());
   write_line(record.dump());
 }
 
-void RunLog::write_eval(int64_t step, const std::string& metrics_json) {
+void RunLog::write_eval(int64_t step, const std::string& metrics_json,
+                        double seconds) {
   write_line(Json({{"kind", "eval"},
                    {"step", step},
-                   {"metrics", Json::parse(metrics_json)}})
+                   {"metrics", Json::parse(metrics_json)},
+                   {"seconds", rounded(seconds)}})
                  .dump());
 }
 

@@ -1,5 +1,6 @@
 #include "kith/train/trainer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -11,81 +12,34 @@
 #include "kith/core/log.h"
 #include "kith/core/timer.h"
 #include "kith/eval/eval_json.h"
+#include "kith/models/weights.h"
+#include "kith/ops/gpu.h"
 #include "kith/train/checkpoint.h"
+#include "kith/train/run_state.h"
 
 namespace kith {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Keys that change how a run is carried out but not its numbers.
-ConfigNode without_neutral_keys(ConfigNode tree) {
-  const auto drop = [](ConfigNode& map, const std::string& key) {
-    std::erase_if(map.entries, [&](const auto& e) { return e.first == key; });
-  };
-  drop(tree, "log");
-  if (ConfigNode* train = tree.find("train")) {
-    for (const char* key : {"workers", "prefetch", "checkpoint_steps"}) {
-      drop(*train, key);
-    }
-  }
-  return tree;
+bool is_bad(const Tensor& tensor) {
+  return !torch::isfinite(tensor).all().item<bool>();
 }
 
-/// The first key in which two configurations differ, or an empty string.
-std::string first_difference(const ConfigNode& a, const ConfigNode& b,
-                             const std::string& path = "") {
-  if (a.is_map() && b.is_map()) {
-    for (const auto& [key, value] : a.entries) {
-      const std::string below = path.empty() ? key : path + "." + key;
-      const ConfigNode* other = b.find(key);
-      if (other == nullptr) return below;
-      const std::string found = first_difference(value, *other, below);
-      if (!found.empty()) return found;
+/// What first has a NaN or infinity, in the order of computation.
+std::string first_bad(const Tensor& embeddings, const Tensor& loss,
+                      const NamedTensors& parameters) {
+  if (is_bad(embeddings)) return "the embeddings";
+  if (is_bad(loss)) return "the loss";
+  for (const auto& [name, parameter] : parameters) {
+    if (parameter.grad().defined() && is_bad(parameter.grad())) {
+      return "the gradient of " + name;
     }
-    return a.entries.size() == b.entries.size() ? "" : path;
   }
-  return to_yaml(a) == to_yaml(b) ? "" : path;
+  return "the norm of the gradient";
 }
 
 }  // namespace
-
-struct Trainer::State {
-  int64_t epoch = 0;          ///< Epochs that are complete.
-  int64_t step_in_epoch = 0;  ///< Steps done of the next one.
-  int64_t step = 0;           ///< Steps done in all.
-  Json history = Json::array();
-  Json best;
-
-  std::string dump() const {
-    return Json({{"epoch", epoch},
-                 {"step_in_epoch", step_in_epoch},
-                 {"step", step},
-                 {"threads", torch::get_num_threads()},
-                 {"history", history},
-                 {"best", best}})
-        .dump();
-  }
-
-  void load(const std::string& text, const std::string& path) {
-    try {
-      const Json json = Json::parse(text);
-      epoch = json.at("epoch");
-      step_in_epoch = json.at("step_in_epoch");
-      step = json.at("step");
-      history = json.at("history");
-      best = json.at("best");
-      if (json.at("threads") != torch::get_num_threads()) {
-        log_warning("the run was started with --threads " +
-                    json.at("threads").dump() + " and goes on with " +
-                    std::to_string(torch::get_num_threads()) +
-                    ": results can differ in the last digits");
-      }
-    } catch (const Json::exception&) {
-      throw DataError(path + ": the state of the run in it cannot be read");
-    }
-  }
-};
 
 Trainer::Trainer(const RunConfig& config, const DataSet& data,
                  std::string folder, c10::Device device, Progress& progress)
@@ -94,46 +48,97 @@ Trainer::Trainer(const RunConfig& config, const DataSet& data,
       folder_(std::move(folder)),
       device_(device),
       progress_(progress),
-      state_(std::make_unique<State>()) {
-  const auto seed = static_cast<uint64_t>(config.train.seed);
-  const std::vector<int64_t> train = data.list().of_split(Split::kTrain);
+      cache_(std::make_unique<ImageCache>(data, config.train.cache_mb << 20)),
+      state_(std::make_unique<RunState>()) {
+  make_parts();
+  start_weights();
+  // Now, not after the first epochs.
+  query_sets(*protocol_, data.list(), eval_split(config.eval, data.list()));
+  warn_of_traps();
+}
+
+Trainer::~Trainer() = default;
+
+void Trainer::make_parts() {
+  const auto seed = static_cast<uint64_t>(config_.train.seed);
+  const std::vector<int64_t> train = data_.list().of_split(Split::kTrain);
   if (train.empty()) {
-    const ConfigNode* path = config.section("data").find("path");
+    const ConfigNode* path = config_.section("data").find("path");
     throw DataError(
         "the train split has no images" +
         (path == nullptr ? "" : " (data.path: " + path->scalar + ")"));
   }
   sampler_ = sampler_registry().make(
-      config.section("sampler"), "sampler",
-      SamplerInput{train, data.list().labels(train), seed});
-  augmentations_ = make_augmentations(config.section("augment"));
+      config_.section("sampler"), "sampler",
+      SamplerInput{train, data_.list().labels(train), seed});
+  augmentations_ = make_augmentations(config_.section("augment"));
   torch::manual_seed(Rng(seed, Stream::kInit).next());
-  net_ = std::make_unique<EmbeddingNet>(config.section("model"));
-  net_->to(device_);
-  loss_ = loss_registry().make(config.section("loss"), "loss");
-  if (config.section("miner").is_map()) {
-    miner_ = miner_registry().make(config.section("miner"), "miner");
+  net_ = std::make_unique<EmbeddingNet>(config_.section("model"));
+  loss_ = loss_registry().make(config_.section("loss"), "loss");
+  if (config_.section("miner").is_map()) {
+    miner_ = miner_registry().make(config_.section("miner"), "miner");
     if (loss_->tuple_widths().empty()) {
       throw ConfigError("this loss uses the whole batch: remove 'miner'");
     }
+  }
+  schedule_ = schedule_registry().make(config_.section("schedule"), "schedule");
+  protocol_ = protocol_registry()
+                  .at(config_.eval.protocol, "eval.protocol")
+                  .make(ConfigNode::map(), "protocol");
+}
+
+/// Weights as they are before the first step, on the device, and what changes
+/// them.
+void Trainer::start_weights() {
+  if (!config_.train.init_from.empty()) {
+    const std::string path = find_checkpoint(config_.train.init_from);
+    log_info(path + ": " + start_from_checkpoint(path, *net_).summary());
+  } else if (!net_->options().weights.empty()) {
+    const std::string& path = net_->options().weights;
+    log_info(path + ": " + load_weights(path, net_->backbone()).summary());
+  }
+  net_->use_device(device_);
+  net_->apply_precision();
+  multistage_ = std::make_unique<Multistage>(
+      *net_, device_, config_.train.sub_batch,
+      parse_keep_graphs(config_.train.keep_graphs));
+
+  for (auto& [name, parameter] : loss_->parameters()) {
+    parameter.set_data(parameter.to(device_));
+    loss_parameters_.emplace_back("loss." + name, parameter);
   }
   NamedTensors parameters;
   for (const auto& entry : net_->named_parameters()) {
     parameters.emplace_back(entry.key(), entry.value());
   }
-  optimizer_ = optimizer_registry().make(config.section("optimizer"),
+  parameters.insert(parameters.end(), loss_parameters_.begin(),
+                    loss_parameters_.end());
+  optimizer_ = optimizer_registry().make(config_.section("optimizer"),
                                          "optimizer", parameters);
-  schedule_ = schedule_registry().make(config.section("schedule"), "schedule");
-  protocol_ = protocol_registry()
-                  .at(config.eval.protocol, "eval.protocol")
-                  .make(ConfigNode::map(), "protocol");
-  // Now, not after the first epochs.
-  query_sets(*protocol_, data.list(), eval_split(config.eval, data.list()));
 }
 
-Trainer::~Trainer() = default;
+void Trainer::warn_of_traps() const {
+  net_->train();
+  if (config_.train.sub_batch > 0 && !gathered_statistics(*net_).empty()) {
+    log_warning(
+        "batch norm takes its statistics from each part of train.sub_batch "
+        "images, so gradients are not those of the whole batch; model.bn: "
+        "stats keeps the statistics fixed");
+  }
+  if (config_.eval.every > 0 &&
+      eval_split(config_.eval, data_.list()) == Split::kTest) {
+    log_warning(
+        "the best checkpoint is picked on the test split, which flatters it: "
+        "report the last one, or choose on held-out training classes with "
+        "train.validation");
+  }
+}
 
 int64_t Trainer::steps_done() const { return state_->step; }
+
+int64_t Trainer::best_epoch() const {
+  return state_->best.is_null() ? 0 : state_->best.at("epoch").get<int64_t>();
+}
 
 void Trainer::resume() {
   const std::string path = folder_ + "/checkpoints/last.safetensors";
@@ -142,15 +147,14 @@ void Trainer::resume() {
     return;
   }
   const CheckpointInfo info = read_checkpoint_info(path);
-  const std::string changed = first_difference(
-      without_neutral_keys(config_.tree), without_neutral_keys(info.config));
+  const std::string changed = first_difference(config_.tree, info.config);
   if (!changed.empty()) {
     throw ConfigError("'" + changed +
                       "' differs from the configuration the run was started "
                       "with (" +
                       folder_ + "/config.yaml); resume needs the same");
   }
-  load_checkpoint(path, *net_, optimizer_.get());
+  load_checkpoint(path, {*net_, loss_parameters_, optimizer_.get()});
   state_->load(info.progress, path);
   log_info("resumed after step " + std::to_string(state_->step));
 }
@@ -159,7 +163,7 @@ EvalResult Trainer::run() {
   std::filesystem::create_directories(folder_ + "/checkpoints");
   write_file_atomically(folder_ + "/config.yaml", to_yaml(config_.tree));
   RunLog log(folder_ + "/log.jsonl", state_->step);
-  const int64_t epochs = config_.train.epochs;
+  const int64_t epochs = config_.train.last_epoch();
   if (state_->epoch == epochs) {  // resumed after the end
     write_metrics();
     return evaluate_now();
@@ -175,35 +179,60 @@ EvalResult Trainer::run() {
     save("last", /*with_optimizer=*/true);
   }
   write_metrics();
+  log_info(totals_.summary());
   return result;
 }
 
-void Trainer::train_epoch(RunLog& log) {
-  const int64_t epoch = state_->epoch;
-  std::vector<std::vector<int64_t>> plan = sampler_->epoch(epoch);
-  const auto steps = static_cast<int64_t>(plan.size());
-  if (steps == 0) {
+/// The batches of an epoch from step `first` on, or its first `limit` ones.
+/// Its threads begin to load at once.
+Trainer::Epoch Trainer::open_epoch(int64_t number, int64_t first,
+                                   int64_t limit) const {
+  std::vector<std::vector<int64_t>> plan = sampler_->epoch(number);
+  Epoch epoch{number, static_cast<int64_t>(plan.size()), nullptr};
+  if (plan.empty()) {
     throw ConfigError(
         "the sampler cannot make a full batch from this data; "
         "use a smaller 'sampler.batch'");
   }
-  const int64_t first = state_->step_in_epoch;
-  plan.erase(plan.begin(), plan.begin() + std::min(first, steps));
+  plan.erase(plan.begin(), plan.begin() + std::min(first, epoch.steps));
+  if (limit > 0) plan.resize(std::min(plan.size(), static_cast<size_t>(limit)));
   const auto seed = static_cast<uint64_t>(config_.train.seed);
-  const auto load = [&](int64_t batch, int64_t position, int64_t index) {
-    Rng rng(seed, Stream::kAugment, {epoch, first + batch, position});
-    return prepare_image(data_.load(index), net_->input(), augmentations_, rng);
+  const auto load = [this, seed, number, first](int64_t batch, int64_t position,
+                                                int64_t index) {
+    Rng rng(seed, Stream::kAugment, {number, first + batch, position});
+    return prepare_image(*cache_->load(index), net_->input(), augmentations_,
+                         rng);
   };
-  Loader loader(std::move(plan), load,
-                {worker_count(config_.train.workers), config_.train.prefetch});
+  epoch.loader =
+      std::make_unique<Loader>(std::move(plan), load, embed_options().loader);
+  return epoch;
+}
+
+void Trainer::train_epoch(RunLog& log) {
+  Epoch epoch = next_epoch_.loader
+                    ? std::move(next_epoch_)
+                    : open_epoch(state_->epoch, state_->step_in_epoch);
   net_->train();
-  progress_.start("epoch " + std::to_string(epoch + 1) + "/" +
-                      std::to_string(config_.train.epochs),
-                  steps);
-  while (loader.remaining() > 0) {
-    step(loader, steps, log);
+  net_->freeze_backbone(epoch.number < config_.train.head_epochs);
+  progress_.start("epoch " + std::to_string(epoch.number + 1) + "/" +
+                      std::to_string(config_.train.last_epoch()),
+                  epoch.steps);
+  while (epoch.loader->remaining() > 0) {
+    PhaseMeter meter(device_);
+    const Batch batch = epoch.loader->next();
+    const bool last = epoch.loader->remaining() == 0;
+    if (last && epoch.number + 1 < config_.train.last_epoch()) {
+      // Loads while the last step and an evaluation run.
+      next_epoch_ = open_epoch(epoch.number + 1, 0);
+    }
+    const StepRecord record = step(batch, epoch.steps, meter);
+    totals_.add(record);
+    if (state_->step % config_.log.every == 0) log.write(record);
+    char note[32];
+    std::snprintf(note, sizeof(note), "loss %.4f", record.loss);
+    progress_.advance(state_->step_in_epoch, note);
     const int64_t every = config_.train.checkpoint_steps;
-    if (every > 0 && state_->step % every == 0 && loader.remaining() > 0) {
+    if (every > 0 && state_->step % every == 0 && !last) {
       save("last", /*with_optimizer=*/true);
     }
   }
@@ -212,59 +241,105 @@ void Trainer::train_epoch(RunLog& log) {
   state_->step_in_epoch = 0;
 }
 
-void Trainer::step(Loader& loader, int64_t steps_in_epoch, RunLog& log) {
-  const auto seed = static_cast<uint64_t>(config_.train.seed);
-  const int64_t epoch = state_->epoch;
+StepRecord Trainer::step(const Batch& batch, int64_t steps_in_epoch,
+                         PhaseMeter& meter) {
   StepRecord record;
-  Timer timer;
+  record.phases.data = meter.lap();
+  for (bool done = false; !done;) {
+    try {
+      compute_gradients(batch, record, meter);
+      done = true;
+    } catch (const c10::OutOfMemoryError&) {
+      make_room(batch);
+    }
+  }
+  const double progress = static_cast<double>(state_->epoch) +
+                          static_cast<double>(state_->step_in_epoch) /
+                              static_cast<double>(steps_in_epoch);
+  record.lr =
+      optimizer_->base_lr() *
+      schedule_->factor(progress, static_cast<double>(config_.train.epochs));
+  optimizer_->step(record.lr);
+  record.phases.optimizer = meter.lap();
 
-  const Batch batch = loader.next();
-  const Tensor images = net_->prepare(batch);
+  record.epoch = state_->epoch;
+  ++state_->step_in_epoch;
+  record.step = ++state_->step;
+  record.images = batch.count();
+  return record;
+}
+
+/// Embeddings of the whole batch, the loss on all of them, and its gradient
+/// back through the network.
+void Trainer::compute_gradients(const Batch& batch, StepRecord& record,
+                                PhaseMeter& meter) {
+  const TunedConvolutions tuned(config_.train.tune);
+  const auto seed = static_cast<uint64_t>(config_.train.seed);
+  const auto number = [&](Stream stream) {
+    return Rng(seed, stream, {state_->epoch, state_->step_in_epoch}).next();
+  };
   const Tensor labels =
       torch::tensor(data_.list().labels(batch.indices), torch::kLong)
           .to(device_);
-  record.times.data = synchronised_lap(timer);
-
-  torch::manual_seed(
-      Rng(seed, Stream::kStep, {epoch, state_->step_in_epoch}).next());
-  const Tensor embeddings = net_->forward(images);
-  record.times.forward = synchronised_lap(timer);
+  optimizer_->zero_grad();
+  const Tensor embeddings =
+      multistage_->embed(pixels_of(batch), number(Stream::kStep));
+  record.phases.forward = meter.lap();
 
   LossInput input;
   input.embeddings = embeddings;
   input.labels = labels;
   input.tuples = mine(embeddings, labels);
-  input.seed = Rng(seed, Stream::kSimix, {epoch, state_->step_in_epoch}).next();
+  input.seed = number(Stream::kSimix);
   const LossOutput loss = compute_loss(*loss_, input);
-  record.loss = loss.value.item<double>();
-  record.times.loss = synchronised_lap(timer);
-
-  optimizer_->zero_grad();
   loss.value.backward();
-  record.times.backward = synchronised_lap(timer);
+  record.loss = loss.value.item<double>();
+  record.stats = loss.stats;
+  record.phases.loss = meter.lap();
+
+  multistage_->backward(embeddings.grad());
+  record.phases.backward = meter.lap();
 
   record.grad_norm =
       clip_gradients(optimizer_->parameters(), config_.train.clip_norm);
-  check_finite(batch, embeddings, loss.value, record.grad_norm);
-  const double progress =
-      static_cast<double>(epoch) + static_cast<double>(state_->step_in_epoch) /
-                                       static_cast<double>(steps_in_epoch);
-  record.lr =
-      optimizer_->base_lr() *
-      schedule_->factor(progress, static_cast<double>(config_.train.epochs));
-  optimizer_->step(record.lr);
-  record.times.optimizer = synchronised_lap(timer);
+  if (!std::isfinite(record.grad_norm) || !std::isfinite(record.loss)) {
+    std::string paths;
+    for (int64_t index : batch.indices) {
+      paths += data_.list().items[static_cast<size_t>(index)].path + "\n";
+    }
+    const std::string file = folder_ + "/bad_batch.txt";
+    write_file_atomically(file, paths);
+    throw RunError("step " + std::to_string(state_->step + 1) +
+                   ": NaN or infinity in " +
+                   first_bad(embeddings, loss.value, optimizer_->parameters()) +
+                   "; the images of the batch are listed in " + file +
+                   ". A smaller learning rate or train.clip_norm often helps.");
+  }
+}
 
-  ++state_->step_in_epoch;
-  ++state_->step;
-  record.epoch = epoch;
-  record.step = state_->step;
-  record.images = batch.count();
-  record.stats = loss.stats;
-  if (state_->step % config_.log.every == 0) log.write(record);
-  char note[32];
-  std::snprintf(note, sizeof(note), "loss %.4f", record.loss);
-  progress_.advance(state_->step_in_epoch, note);
+/// After memory ran out: smaller chunks, once. Throws the next time.
+void Trainer::make_room(const Batch& batch) {
+  multistage_->drop();
+  optimizer_->zero_grad();
+  release_gpu_cache();
+  const int64_t before =
+      multistage_->sub_batch() == 0 ? batch.count() : multistage_->sub_batch();
+  const std::string keep = config_.train.keep_graphs;
+  if (halved_ || keep == "all" ||
+      !multistage_->halve_sub_batch(batch.count())) {
+    throw RunError("out of memory on " + device_.str() + " at step " +
+                   std::to_string(state_->step + 1) + " with train.sub_batch " +
+                   std::to_string(before) + " and train.keep_graphs " + keep +
+                   (keep == "all"
+                        ? ": set train.keep_graphs to auto"
+                        : ": set train.sub_batch to a quarter of that, or use "
+                          "smaller images"));
+  }
+  halved_ = true;
+  log_warning("out of memory on " + device_.str() + ": train.sub_batch goes " +
+              "from " + std::to_string(before) + " to " +
+              std::to_string(multistage_->sub_batch()) +
+              " and the step is taken again; set it to that to save the try");
 }
 
 Tensor Trainer::mine(const Tensor& embeddings, const Tensor& labels) const {
@@ -274,44 +349,51 @@ Tensor Trainer::mine(const Tensor& embeddings, const Tensor& labels) const {
   return miner_->mine(embeddings.detach(), labels, rng);
 }
 
-void Trainer::check_finite(const Batch& batch, const Tensor& embeddings,
-                           const Tensor& loss, double grad_norm) const {
-  if (std::isfinite(grad_norm) && std::isfinite(loss.item<double>())) return;
-  const auto bad = [](const Tensor& t) {
-    return !torch::isfinite(t).all().item<bool>();
-  };
-  std::string culprit;
-  if (bad(embeddings)) {
-    culprit = "embeddings";
-  } else if (bad(loss)) {
-    culprit = "loss";
-  } else {
-    for (const auto& [name, parameter] : optimizer_->parameters()) {
-      if (culprit.empty() && parameter.grad().defined() &&
-          bad(parameter.grad())) {
-        culprit = "gradient of " + name;
-      }
-    }
+DryRun Trainer::dry_run() {
+  constexpr int64_t kSteps = 4;  // the first ones fill caches and queues
+  const Epoch epoch = open_epoch(0, 0, kSteps);
+  DryRun result;
+  result.steps_an_epoch = epoch.steps;
+  result.steps = epoch.steps * config_.train.last_epoch();
+  net_->train();
+  while (epoch.loader->remaining() > 0) {
+    PhaseMeter meter(device_);
+    result.step = step(epoch.loader->next(), epoch.steps, meter);
   }
-  if (culprit.empty()) culprit = "norm of the gradient";
-  std::string paths;
-  for (int64_t index : batch.indices) {
-    paths += data_.list().items[static_cast<size_t>(index)].path + "\n";
-  }
-  const std::string file = folder_ + "/bad_batch.txt";
-  write_file_atomically(file, paths);
-  throw RunError("step " + std::to_string(state_->step + 1) +
-                 ": NaN or infinity in the " + culprit +
-                 "; the images of the batch are listed in " + file +
-                 ". A smaller learning rate or train.clip_norm often helps.");
+  result.sub_batch = multistage_->sub_batch();
+  result.chunks = multistage_->chunks();
+  result.graphs_kept = multistage_->graphs_kept();
+
+  const Split split = eval_split(config_.eval, data_.list());
+  std::vector<int64_t> images = data_.list().of_split(split);
+  result.eval_images = static_cast<int64_t>(images.size());
+  images.resize(
+      std::min(images.size(), static_cast<size_t>(2 * config_.eval.batch)));
+  const Timer timer;
+  embed(*net_, data_, images, embed_options(), progress_);
+  result.eval_seconds = timer.seconds() *
+                        static_cast<double>(result.eval_images) /
+                        static_cast<double>(images.size());
+  const int64_t every = config_.eval.every;
+  const int64_t epochs = config_.train.last_epoch();
+  result.evaluations =
+      every == 0 ? 1 : epochs / every + (epochs % every == 0 ? 0 : 1);
+  result.seconds =
+      static_cast<double>(result.steps) * result.step.phases.seconds() +
+      static_cast<double>(result.evaluations) * result.eval_seconds;
+  return result;
+}
+
+EmbedOptions Trainer::embed_options() const {
+  LoaderOptions loader{worker_count(config_.train.workers),
+                       config_.train.prefetch};
+  if (device_.is_cuda()) loader.allocate = page_locked;
+  return {config_.eval.batch, loader, cache_.get()};
 }
 
 EmbeddedSplit Trainer::embed_now() {
-  const EmbedOptions options{
-      config_.eval.batch,
-      {worker_count(config_.train.workers), config_.train.prefetch}};
   return embed_split(*net_, data_, eval_split(config_.eval, data_.list()),
-                     *protocol_, options, progress_);
+                     *protocol_, embed_options(), progress_);
 }
 
 EvalResult Trainer::evaluate_now() {
@@ -319,10 +401,12 @@ EvalResult Trainer::evaluate_now() {
 }
 
 EvalResult Trainer::record_evaluation(RunLog& log) {
+  const Timer timer;
   const EvalResult result = evaluate_now();
+  const double seconds = timer.seconds();
   const double value = result.at(config_.eval.best);
   const std::string json = eval_json(result);
-  log.write_eval(state_->step, json);
+  log.write_eval(state_->step, json, seconds);
   Json point = {{"epoch", state_->epoch}, {"step", state_->step}};
   point.update(Json::parse(json));
   state_->history.push_back(point);
@@ -345,9 +429,10 @@ EvalResult Trainer::record_evaluation(RunLog& log) {
 }
 
 void Trainer::save(const std::string& name, bool with_optimizer) const {
-  save_checkpoint(folder_ + "/checkpoints/" + name + ".safetensors", *net_,
-                  with_optimizer ? optimizer_.get() : nullptr, config_.tree,
-                  with_optimizer ? state_->dump() : "");
+  save_checkpoint(
+      folder_ + "/checkpoints/" + name + ".safetensors",
+      {*net_, loss_parameters_, with_optimizer ? optimizer_.get() : nullptr},
+      config_.tree, with_optimizer ? state_->dump() : "");
 }
 
 void Trainer::write_metrics() const {
@@ -361,11 +446,6 @@ void Trainer::write_metrics() const {
       {"best", best},
       {"history", state_->history}};
   write_file_atomically(folder_ + "/metrics.json", json.dump(2) + "\n");
-}
-
-double Trainer::synchronised_lap(Timer& timer) const {
-  if (device_.is_cuda()) torch::cuda::synchronize(device_.index());
-  return timer.lap();
 }
 
 }  // namespace kith

@@ -5,6 +5,7 @@
 
 #include "kith/core/progress.h"
 #include "kith/data/augment.h"
+#include "kith/data/cache.h"
 #include "kith/data/data_set.h"
 #include "kith/data/loader.h"
 #include "kith/eval/embed.h"
@@ -12,12 +13,29 @@
 #include "kith/miners/miner.h"
 #include "kith/models/embedding_net.h"
 #include "kith/samplers/sampler.h"
+#include "kith/train/multistage.h"
 #include "kith/train/optimizer.h"
 #include "kith/train/run_config.h"
 #include "kith/train/run_log.h"
 #include "kith/train/schedule.h"
 
 namespace kith {
+
+struct RunState;
+
+/// What a run will take, from a few steps that are thrown away.
+struct DryRun {
+  int64_t steps_an_epoch = 0;
+  int64_t steps = 0;
+  StepRecord step;  ///< A typical one.
+  int64_t sub_batch = 0;
+  int64_t chunks = 0;
+  int64_t graphs_kept = 0;
+  int64_t evaluations = 0;
+  int64_t eval_images = 0;
+  double eval_seconds = 0;  ///< Of one evaluation's embeddings.
+  double seconds = 0;       ///< Of the run: steps and evaluations.
+};
 
 /// Trains a model as a configuration says and keeps the run's folder:
 ///
@@ -29,7 +47,8 @@ namespace kith {
 /// the same number of threads).
 class Trainer {
  public:
-  /// `data` and `progress` must outlive the trainer. Touches no files.
+  /// `data` and `progress` must outlive the trainer. Touches no files but those
+  /// it reads weights from.
   Trainer(const RunConfig& config, const DataSet& data, std::string folder,
           c10::Device device, Progress& progress);
   ~Trainer();
@@ -39,11 +58,18 @@ class Trainer {
   void resume();
 
   /// Trains to the end and returns the last evaluation. Throws RunError on
-  /// NaN.
+  /// NaN, or if memory does not suffice.
   EvalResult run();
+
+  /// Takes a few steps and keeps nothing of them. Writes no files. The trainer
+  /// is of no use afterwards.
+  DryRun dry_run();
 
   EmbeddingNet& net() { return *net_; }
   int64_t steps_done() const;
+
+  /// The epoch of the best evaluation so far; 0 if there was none.
+  int64_t best_epoch() const;
 
   /// The evaluation split, embedded by the network as it is.
   EmbeddedSplit embed_now();
@@ -52,17 +78,29 @@ class Trainer {
   EvalResult evaluate_now();
 
  private:
-  struct State;  ///< How far the run is; what a checkpoint keeps of it.
+  void make_parts();
+  void start_weights();
+  void warn_of_traps() const;
+  EmbedOptions embed_options() const;
 
+  /// The batches of an epoch, being loaded.
+  struct Epoch {
+    int64_t number = 0;
+    int64_t steps = 0;  ///< In all, also those done before a resume.
+    std::unique_ptr<Loader> loader;
+  };
+
+  Epoch open_epoch(int64_t number, int64_t first, int64_t limit = 0) const;
   void train_epoch(RunLog& log);
-  void step(Loader& loader, int64_t steps_in_epoch, RunLog& log);
+  StepRecord step(const Batch& batch, int64_t steps_in_epoch,
+                  PhaseMeter& meter);
+  void compute_gradients(const Batch& batch, StepRecord& record,
+                         PhaseMeter& meter);
+  void make_room(const Batch& batch);
   Tensor mine(const Tensor& embeddings, const Tensor& labels) const;
-  void check_finite(const Batch& batch, const Tensor& embeddings,
-                    const Tensor& loss, double grad_norm) const;
   EvalResult record_evaluation(RunLog& log);
   void save(const std::string& name, bool with_optimizer) const;
   void write_metrics() const;
-  double synchronised_lap(class Timer& timer) const;
 
   RunConfig config_;
   const DataSet& data_;
@@ -70,15 +108,21 @@ class Trainer {
   c10::Device device_;
   Progress& progress_;
 
+  std::unique_ptr<ImageCache> cache_;
   std::unique_ptr<Sampler> sampler_;
   Augmentations augmentations_;
   std::unique_ptr<EmbeddingNet> net_;
+  std::unique_ptr<Multistage> multistage_;
   std::unique_ptr<Loss> loss_;
+  NamedTensors loss_parameters_;  ///< "loss.<name>"
   std::unique_ptr<Miner> miner_;  ///< Null: the loss uses the whole batch.
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Schedule> schedule_;
   std::unique_ptr<Protocol> protocol_;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<RunState> state_;
+  StepTotals totals_;
+  bool halved_ = false;  ///< Memory ran out once.
+  Epoch next_epoch_;     ///< Without loader: not begun.
 };
 
 }  // namespace kith

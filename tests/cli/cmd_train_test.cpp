@@ -136,6 +136,66 @@ TEST(TrainCommand, PrintsTheWholeConfiguration) {
   EXPECT_EQ(expect_success({"train", again, "--print-config"}).out, text);
 }
 
+TEST(TrainCommand, DryRunTellsWhatARunTakesAndKeepsNothing) {
+  const TempDir folder;
+  const std::string config = folder.file("tiny.yaml");
+  write_file(config, kTinyConfig);
+  const std::string run = folder.file("run");
+  const std::string text =
+      expect_success(train_arguments(config, run, {"--dry-run"})).out;
+  for (const char* part : {"6, 3 an epoch, of 16 images each", "images/s",
+                           "memory", "evaluations of 48 images"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  const Json json =
+      Json::parse(expect_success(train_arguments(config, run,
+                                                 {"--dry-run", "--json",
+                                                  "--set", "train.sub_batch=5",
+                                                  "--set", "model.bn=stats"}))
+                      .out);
+  EXPECT_EQ(json.at("steps"), 6);
+  EXPECT_EQ(json.at("chunks"), 4);
+  EXPECT_GT(json.at("peak_mb").at("backward"), 0);
+  EXPECT_GT(json.at("step_seconds").at("forward"), 0);
+  EXPECT_FALSE(std::filesystem::exists(run));
+}
+
+TEST(TrainCommand, SelectsOnHeldOutClassesAndShowsPublishedNumbers) {
+  const TempDir folder;
+  const std::string config = folder.file("tiny.yaml");
+  write_file(config, kTinyConfig);
+  const std::string run = folder.file("run");
+  const ProgramResult result = expect_success(train_arguments(
+      config, run,
+      {"--set", "train.validation=0.34", "--set", "eval.every=1", "--set",
+       "published={source: a paper, recall_any@1: 80.7}"}));
+  EXPECT_THAT(result.err, HasSubstr("chosen on held-out classes: epoch"));
+  EXPECT_THAT(result.err, HasSubstr("images/s"));
+  EXPECT_THAT(result.out, HasSubstr("published"));
+  EXPECT_THAT(result.out, HasSubstr("80.70%"));
+  EXPECT_TRUE(std::filesystem::exists(run + "/selection/metrics.json"));
+  EXPECT_EQ(Json::parse(contents(run + "/metrics.json")).at("split"), "test");
+  EXPECT_THAT(expect_success({"eval", run, "--device", "cpu"}).out,
+              HasSubstr("80.70%"));
+  expect_failure(2, train_arguments(config, run), {"already holds a run"});
+}
+
+TEST(TrainCommand, NamesAWeightFileThatDoesNotFit) {
+  const TempDir folder;
+  const std::string config = folder.file("tiny.yaml");
+  write_file(config, kTinyConfig);
+  const std::string run = folder.file("run");
+  const std::string missing = folder.file("missing.pth");
+  expect_failure(
+      1, train_arguments(config, run, {"--set", "model.weights=" + missing}),
+      {"missing.pth"});
+  const std::string text = folder.file("text.pth");
+  write_file(text, "not a weight file");
+  expect_failure(
+      1, train_arguments(config, run, {"--set", "model.weights=" + text}),
+      {"text.pth"});
+}
+
 TEST(TrainCommand, NamesTheLineAndKeyThatAreWrong) {
   const TempDir folder;
   const auto refused = [&](const std::string& text,

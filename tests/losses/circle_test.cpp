@@ -23,7 +23,7 @@ class CircleLoss : public ::testing::Test {
         batch_.x);
   }
 
-  Batch batch_ = make_batch({4, 1, 3, 2, 5}, 6, 1);
+  LabelledBatch batch_ = make_batch({4, 1, 3, 2, 5}, 6, 1);
 };
 
 TEST_F(CircleLoss, WeightsAreConstantsInTheGradient) {

@@ -204,6 +204,8 @@ TEST(GoldenLosses, EveryItemHasARecipe) {
   for (const Recipe& recipe : recipes()) with_recipe.insert(recipe.item);
   for (const std::string& item : golden_items()) {
     if (item.starts_with("metrics_")) continue;
+    // Other parts' golden files lie flat; cases of losses are folders.
+    if (golden_cases(item).empty()) continue;
     EXPECT_EQ(with_recipe.count(item), 1u) << item;
   }
 }

@@ -44,7 +44,7 @@ class RowLossAutograd : public ::testing::TestWithParam<std::string> {
   }
 
   std::unique_ptr<Loss> loss_;
-  Batch batch_;
+  LabelledBatch batch_;
   LossGradient expected_;
   Tensor x_;
 };

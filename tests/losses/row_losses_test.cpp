@@ -48,7 +48,7 @@ class RowLossTest : public ::testing::TestWithParam<std::string> {
     return make_loss("{name: " + GetParam() + options + "}");
   }
 
-  static LossGradient reference(const Batch& batch) {
+  static LossGradient reference(const LabelledBatch& batch) {
     return differentiate_function(
         [&](const Tensor& x) {
           return reference_loss(GetParam(), x, batch.labels);
@@ -59,7 +59,7 @@ class RowLossTest : public ::testing::TestWithParam<std::string> {
 
 TEST_P(RowLossTest, IsItsFormula) {
   const auto loss = make();
-  for (const Batch& batch : random_batches()) {
+  for (const LabelledBatch& batch : random_batches()) {
     SCOPED_TRACE(batch.name);
     expect_same(differentiate(*loss, batch.input()), reference(batch), 1e-10,
                 1e-9);
@@ -67,7 +67,7 @@ TEST_P(RowLossTest, IsItsFormula) {
 }
 
 TEST_P(RowLossTest, BlocksOfAnySizeGiveTheSame) {
-  const Batch batch = make_batch({5, 1, 8, 3, 2, 1, 6, 4, 1, 2}, 6, 1);
+  const LabelledBatch batch = make_batch({5, 1, 8, 3, 2, 1, 6, 4, 1, 2}, 6, 1);
   const bool can_mix = make()->takes_mixed();
   for (const at::ScalarType type : {at::kDouble, at::kFloat}) {
     for (const bool mix : {false, true}) {
@@ -91,7 +91,7 @@ TEST_P(RowLossTest, BlocksOfAnySizeGiveTheSame) {
 TEST_P(RowLossTest, LittleMemoryGivesTheSame) {
   std::vector<int64_t> sizes(100, 4);
   sizes.push_back(1);
-  const Batch batch = make_batch(sizes, 8, 3);
+  const LabelledBatch batch = make_batch(sizes, 8, 3);
   LossInput input = batch.input();
   expect_same(differentiate(*make(", memory_mb: 1"), input),
               differentiate(*make(), input), 1e-12, 1e-12);
@@ -102,7 +102,8 @@ TEST_P(RowLossTest, LittleMemoryGivesTheSame) {
 }
 
 TEST_P(RowLossTest, EveryCpuLevelGivesTheSame) {
-  const Batch batch = make_batch({5, 1, 8, 3, 2, 1, 6, 4, 1, 2, 3}, 19, 4);
+  const LabelledBatch batch =
+      make_batch({5, 1, 8, 3, 2, 1, 6, 4, 1, 2, 3}, 19, 4);
   const auto loss = make();
   const bool can_mix = loss->takes_mixed();
   for (const bool mix : {false, true}) {
@@ -121,7 +122,7 @@ TEST_P(RowLossTest, EveryCpuLevelGivesTheSame) {
 TEST_P(RowLossTest, SinglePrecisionHoldsForManyRows) {
   std::vector<int64_t> sizes(300, 4);
   for (int64_t size : {1, 1, 40, 17, 2}) sizes.push_back(size);
-  const Batch batch = make_batch(sizes, 24, 8);
+  const LabelledBatch batch = make_batch(sizes, 24, 8);
   const auto loss = make(", block: 500");
   expect_same(differentiate(*loss, batch.input(at::kFloat)),
               differentiate(*loss, batch.input()), 1e-5, 1e-4);
@@ -131,10 +132,10 @@ TEST_P(RowLossTest, CudaGivesTheSame) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
   std::vector<int64_t> sizes(60, 5);
   for (int64_t size : {1, 1, 1, 33, 2}) sizes.push_back(size);
-  std::vector<Batch> batches = random_batches();
+  std::vector<LabelledBatch> batches = random_batches();
   batches.push_back(make_batch(sizes, 24, 9));
   const bool can_mix = make()->takes_mixed();
-  for (const Batch& batch : batches) {
+  for (const LabelledBatch& batch : batches) {
     SCOPED_TRACE(batch.name);
     for (const bool mix : {false, true}) {
       if (mix && !can_mix) continue;
@@ -156,7 +157,7 @@ TEST_P(RowLossTest, CudaGivesTheSame) {
 }
 
 TEST_P(RowLossTest, SaysHowManyRowsItUsed) {
-  const Batch batch = make_batch({3, 1, 2, 1}, 4, 5);
+  const LabelledBatch batch = make_batch({3, 1, 2, 1}, 4, 5);
   const auto loss = make();
   const auto stats = compute_loss(*loss, batch.input()).stats;
   ASSERT_FALSE(stats.empty());
@@ -173,7 +174,7 @@ TEST_P(RowLossTest, SaysHowManyRowsItUsed) {
 }
 
 TEST_P(RowLossTest, TakesTensorsThatAreNotContiguous) {
-  const Batch batch = make_batch({5, 1, 3, 2}, 6, 6);
+  const LabelledBatch batch = make_batch({5, 1, 3, 2}, 6, 6);
   const auto loss = make();
   const LossGradient expected = differentiate(*loss, batch.input());
   LossInput input = batch.input();

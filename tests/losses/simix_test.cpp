@@ -31,7 +31,8 @@ class SimixLoss : public ::testing::TestWithParam<std::string> {
     return make_loss("{name: " + GetParam() + options + "}");
   }
 
-  static void expect_formula(const Batch& batch, const MixedPairs& mixed) {
+  static void expect_formula(const LabelledBatch& batch,
+                             const MixedPairs& mixed) {
     SCOPED_TRACE(batch.name);
     const LossGradient expected = differentiate_function(
         [&](const Tensor& x) {
@@ -49,7 +50,7 @@ class SimixLoss : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(SimixLoss, IsTheFormulaOnMixedSimilarities) {
-  for (const Batch& batch :
+  for (const LabelledBatch& batch :
        {make_batch({4, 1, 3, 5, 2}, 6, 1), make_batch({1, 2, 1}, 3, 2),
         make_batch({5}, 4, 3), make_batch({3, 3, 3}, 9, 4)}) {
     expect_formula(batch, all_pairs(batch, 7));
@@ -57,7 +58,7 @@ TEST_P(SimixLoss, IsTheFormulaOnMixedSimilarities) {
 }
 
 TEST_P(SimixLoss, TakesAnyPairsInAnyOrder) {
-  const Batch batch = make_batch({4, 1, 3, 5, 2}, 6, 5);
+  const LabelledBatch batch = make_batch({4, 1, 3, 5, 2}, 6, 5);
   MixedPairs mixed = all_pairs(batch, 8);
   // Every other pair, backwards, the two of it exchanged, and one twice.
   const Tensor some = torch::cat({torch::arange(18, -1, -3), labels_of({6})});
@@ -67,7 +68,7 @@ TEST_P(SimixLoss, TakesAnyPairsInAnyOrder) {
 }
 
 TEST_P(SimixLoss, WithoutPairsIsThePlainLoss) {
-  const Batch batch = make_batch({1, 1, 1, 1, 1}, 6, 6);
+  const LabelledBatch batch = make_batch({1, 1, 1, 1, 1}, 6, 6);
   expect_formula(batch, all_pairs(batch, 9));
 }
 
@@ -77,7 +78,7 @@ TEST_P(SimixLoss, IsTheLossOfTheLongerBatch) {
   for (const char* name : {"contrastive_all", "lifted", "lifted_structure"}) {
     if (GetParam() == name) GTEST_SKIP() << "a loss of distances";
   }
-  const Batch batch = make_batch({7, 1, 5, 8, 2, 6, 1, 9, 3}, 12, 7);
+  const LabelledBatch batch = make_batch({7, 1, 5, 8, 2, 6, 1, 9, 3}, 12, 7);
   const auto loss =
       make(GetParam() == "recall_at_k" ? ", k: [1, 2, 4, 8]" : "");
   LossInput input = batch.input();
@@ -96,7 +97,7 @@ TEST_P(SimixLoss, IsTheLossOfTheLongerBatch) {
 }
 
 TEST_P(SimixLoss, DrawsAllPairsWithAlphasOfTheSeed) {
-  const Batch batch = make_batch({4, 1, 3, 5}, 6, 8);
+  const LabelledBatch batch = make_batch({4, 1, 3, 5}, 6, 8);
   const auto loss = make(", simix: true");
   LossInput input = batch.input();
   input.seed = 5;
@@ -111,7 +112,7 @@ TEST_P(SimixLoss, DrawsAllPairsWithAlphasOfTheSeed) {
 }
 
 TEST_P(SimixLoss, LimitIsAnOption) {
-  const Batch batch = make_batch({4, 1, 3}, 6, 9);  // 6 + 3 pairs
+  const LabelledBatch batch = make_batch({4, 1, 3}, 6, 9);  // 6 + 3 pairs
   compute_loss(*make(", simix: true, simix_limit: 9"), batch.input());
   expect_error<c10::ValueError>(
       [&] {

@@ -70,8 +70,8 @@ std::vector<NamedLoss> losses() {
 /// Rows and columns that are not the same; some rows are also columns, some
 /// have no class among the columns, and some classes have no row.
 RowInput random_database() {
-  const Batch rows = make_batch({5, 1, 3, 2}, 6, 1);
-  const Batch columns = make_batch({4, 6, 2, 3}, 6, 2);
+  const LabelledBatch rows = make_batch({5, 1, 3, 2}, 6, 1);
+  const LabelledBatch columns = make_batch({4, 6, 2, 3}, 6, 2);
   RowInput input;
   input.rows = rows.x;
   input.row_labels = rows.labels;
@@ -136,7 +136,7 @@ TEST_P(EachRowLoss, ComparesWithADatabaseOnCuda) {
 }
 
 TEST_P(EachRowLoss, ADatabaseOfTheBatchIsTheBatch) {
-  const Batch batch = make_batch({5, 1, 8, 3, 2, 1}, 6, 3);
+  const LabelledBatch batch = make_batch({5, 1, 8, 3, 2, 1}, 6, 3);
   const Tensor order = random_permutation(batch.size(), 4);
   RowInput alone;
   alone.rows = batch.x;
@@ -252,7 +252,7 @@ INSTANTIATE_TEST_SUITE_P(Losses, EachRowLoss, ::testing::ValuesIn(losses()),
 
 /// nt_xent of one positive a row.
 TEST(RowEngine, TargetIsTheOnePositive) {
-  const Batch batch = make_batch({4, 2, 3}, 5, 1);
+  const LabelledBatch batch = make_batch({4, 2, 3}, 5, 1);
   RowInput input;
   input.rows = batch.x.clone().requires_grad_();
   input.row_labels = batch.labels;

@@ -75,8 +75,8 @@ void expect_same(const NamedTensors& a, const NamedTensors& b) {
 class CheckpointTest : public ::testing::Test {
  protected:
   CheckpointTest() : saved_(1), path_(folder_.file("a.safetensors")) {
-    save_checkpoint(path_, saved_.net, saved_.optimizer.get(), saved_.config,
-                    "{\"step\": 2}");
+    save_checkpoint(path_, {saved_.net, {}, saved_.optimizer.get()},
+                    saved_.config, "{\"step\": 2}");
   }
 
   /// The checkpoint again, with its list of tensors changed.
@@ -100,7 +100,9 @@ class CheckpointTest : public ::testing::Test {
   void expect_refused(const Parts&... parts) const {
     Subject other(2);
     expect_error<DataError>(
-        [&] { load_checkpoint(path_, other.net, other.optimizer.get()); },
+        [&] {
+          load_checkpoint(path_, {other.net, {}, other.optimizer.get()});
+        },
         "a.safetensors", parts...);
   }
 
@@ -111,7 +113,7 @@ class CheckpointTest : public ::testing::Test {
 
 TEST_F(CheckpointTest, RestoresEveryBit) {
   Subject other(2);
-  load_checkpoint(path_, other.net, other.optimizer.get());
+  load_checkpoint(path_, {other.net, {}, other.optimizer.get()});
   expect_same(other.all(), saved_.all());
   const CheckpointInfo info = read_checkpoint_info(path_);
   EXPECT_EQ(info.progress, "{\"step\": 2}");
@@ -120,12 +122,12 @@ TEST_F(CheckpointTest, RestoresEveryBit) {
 
 TEST_F(CheckpointTest, TheModelCanBeLoadedAlone) {
   Subject other(2);
-  load_checkpoint(path_, other.net, nullptr);
+  load_checkpoint(path_, {other.net});
   expect_same(other.net.state(), saved_.net.state());
 
-  save_checkpoint(path_, saved_.net, nullptr, saved_.config, "");
+  save_checkpoint(path_, {saved_.net}, saved_.config, "");
   Subject third(3);
-  load_checkpoint(path_, third.net, nullptr);
+  load_checkpoint(path_, {third.net});
   expect_same(third.net.state(), saved_.net.state());
   expect_refused("optimizer.", "missing");
 }
@@ -164,7 +166,7 @@ TEST_F(CheckpointTest, ExtraTensor) {
 
 TEST_F(CheckpointTest, AnotherShapeOrType) {
   Subject wide(2, /*dim=*/5);
-  expect_error<DataError>([&] { load_checkpoint(path_, wide.net, nullptr); },
+  expect_error<DataError>([&] { load_checkpoint(path_, {wide.net}); },
                           "model.head.linear", "shape");
   rewrite([](auto& arrays) {
     for (auto& [name, array] : arrays) {

@@ -120,6 +120,9 @@ INSTANTIATE_TEST_SUITE_P(
         std::vector<std::string>{},
         std::vector<std::string>{"train.checkpoint_steps=1"},
         std::vector<std::string>{"train.checkpoint_steps=2", "loss.simix=true"},
+        std::vector<std::string>{"train.checkpoint_steps=1", "model.bn=stats",
+                                 "train.sub_batch=6", "train.keep_graphs=none",
+                                 "train.head_epochs=1", "train.cache_mb=1"},
         std::vector<std::string>{
             "train.checkpoint_steps=2", "loss={name: contrastive}",
             "miner={name: random}", "optimizer={name: sgd, lr: 0.01}"}));

@@ -1,6 +1,8 @@
 #include "kith/train/run_config.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -124,6 +126,40 @@ TEST(RunConfig, ChecksMetricsAndProtocol) {
                  "run.yaml:2", "did you mean 'standard'?");
   expect_refused("data: {name: glyphs}\neval: {metrics: []}", "run.yaml:2",
                  "empty");
+}
+
+TEST(RunConfig, KeepsPublishedNumbers) {
+  const RunConfig config = complete(R"(
+data: {name: glyphs}
+published: {recall_any@2: 88.3, source: "A paper, Table 2", map_at_r: 7}
+)");
+  EXPECT_EQ(config.published_source, "A paper, Table 2");
+  const std::vector<std::pair<std::string, double>> numbers = {
+      {"recall_any@2", 88.3}, {"map_at_r", 7}};
+  EXPECT_EQ(config.published, numbers);
+  const std::string once = to_yaml(config.tree);
+  EXPECT_EQ(to_yaml(complete(once).tree), once);
+  EXPECT_EQ(complete(once).published, numbers);
+  for (const char* none : {"", "published:\n", "published: {}\n"}) {
+    const RunConfig without =
+        complete("data: {name: glyphs}\n" + std::string(none));
+    EXPECT_TRUE(without.published.empty());
+    EXPECT_EQ(without.tree.find("published"), nullptr);
+  }
+}
+
+TEST(RunConfig, ChecksPublishedNumbers) {
+  const std::string start = "data: {name: glyphs}\npublished:\n  ";
+  expect_refused(start + "recall_ani@1: 80", "run.yaml:3",
+                 "did you mean 'recall_any'?");
+  expect_refused(start + "recall_any@1,2: 80", "run.yaml:3",
+                 "'published.recall_any@1,2' must be one metric");
+  expect_refused(start + "recall_any@01: 80", "run.yaml:3", "one metric");
+  expect_refused(start + "recall_any@1: 100.5", "run.yaml:3",
+                 "'published.recall_any@1'", "in [0, 100]");
+  expect_refused(start + "recall_any@1: high", "run.yaml:3", "float");
+  expect_refused("data: {name: glyphs}\npublished: 80.7", "run.yaml:2",
+                 "'published'", "map");
 }
 
 TEST(EvalSplit, AutoPrefersValidation) {

@@ -26,8 +26,8 @@ class RunLogTest : public ::testing::Test {
     StepRecord r;
     r.step = step;
     r.loss = 1.0 / static_cast<double>(step);
-    r.times.data = 0.25;
-    r.times.loss = 0.5;
+    r.phases.data = {0.25, int64_t{3} << 20};
+    r.phases.loss.seconds = 0.5;
     r.stats = {{"queries", 7}};
     return r;
   }
@@ -35,7 +35,7 @@ class RunLogTest : public ::testing::Test {
   void write_steps(int64_t last) const {
     RunLog log(path(), 0);
     for (int64_t step = 1; step <= last; ++step) log.write(record(step));
-    log.write_eval(last, "{\"recall_any@1\": 0.5}");
+    log.write_eval(last, "{\"recall_any@1\": 0.5}", 1.5);
   }
 
   TempDir folder_;
@@ -52,9 +52,11 @@ TEST_F(RunLogTest, WritesOneObjectALine) {
   EXPECT_EQ(step.at("queries"), 7);
   EXPECT_EQ(step.at("seconds").at("data"), 0.25);
   EXPECT_EQ(step.at("seconds").at("total"), 0.75);
+  EXPECT_EQ(step.at("peak_mb").at("data"), 3);
   const auto eval = nlohmann::json::parse(all.substr(end + 1));
   EXPECT_EQ(eval.at("kind"), "eval");
   EXPECT_EQ(eval.at("metrics").at("recall_any@1"), 0.5);
+  EXPECT_EQ(eval.at("seconds"), 1.5);
 }
 
 TEST_F(RunLogTest, LinesAreInTheFileAtOnce) {

@@ -12,17 +12,17 @@
 
 namespace kith {
 
-int64_t Batch::size() const { return labels.size(0); }
+int64_t LabelledBatch::size() const { return labels.size(0); }
 
-LossInput Batch::input(at::ScalarType type) const {
+LossInput LabelledBatch::input(at::ScalarType type) const {
   LossInput input;
   input.embeddings = x.to(type);
   input.labels = labels;
   return input;
 }
 
-Batch make_batch(const std::vector<int64_t>& class_sizes, int64_t dim,
-                 uint64_t seed) {
+LabelledBatch make_batch(const std::vector<int64_t>& class_sizes, int64_t dim,
+                         uint64_t seed) {
   Rng rng(seed, Stream::kSampler);
   std::set<int64_t> taken;
   std::vector<int64_t> labels;
@@ -33,7 +33,7 @@ Batch make_batch(const std::vector<int64_t>& class_sizes, int64_t dim,
   }
   rng.shuffle(labels);
   const auto count = static_cast<int64_t>(labels.size());
-  Batch batch;
+  LabelledBatch batch;
   batch.name = std::to_string(count) + " of " +
                std::to_string(class_sizes.size()) + " classes, dim " +
                std::to_string(dim) + ", seed " + std::to_string(seed);
@@ -42,8 +42,8 @@ Batch make_batch(const std::vector<int64_t>& class_sizes, int64_t dim,
   return batch;
 }
 
-std::vector<Batch> random_batches() {
-  std::vector<Batch> batches = {
+std::vector<LabelledBatch> random_batches() {
+  std::vector<LabelledBatch> batches = {
       make_batch({1}, 4, 1),          make_batch({2}, 3, 2),
       make_batch({1, 1}, 3, 3),       make_batch({9}, 5, 4),
       make_batch({30}, 8, 5),         make_batch({1, 1, 1, 1, 1, 1, 1}, 4, 6),
@@ -60,7 +60,7 @@ std::vector<Batch> random_batches() {
   return batches;
 }
 
-MixedPairs all_pairs(const Batch& batch, uint64_t seed) {
+MixedPairs all_pairs(const LabelledBatch& batch, uint64_t seed) {
   return random_pairs(batch.labels, seed, 100000);
 }
 

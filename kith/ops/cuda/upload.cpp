@@ -1,0 +1,62 @@
+#include "kith/ops/upload.h"
+
+#include <ATen/cuda/CUDAEvent.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <torch/torch.h>
+
+namespace kith {
+namespace {
+
+/// One stream a GPU for all copies.
+c10::cuda::CUDAStream copy_stream(c10::DeviceIndex index) {
+  thread_local std::vector<std::optional<c10::cuda::CUDAStream>> streams;
+  const auto place = static_cast<size_t>(index);
+  if (streams.size() <= place) streams.resize(place + 1);
+  if (!streams[place]) {
+    streams[place] =
+        c10::cuda::getStreamFromPool(/*isHighPriority=*/false, index);
+  }
+  return *streams[place];
+}
+
+}  // namespace
+
+Upload::Upload(const Tensor& host, c10::Device device) {
+  if (!device.is_cuda()) {
+    copy_ = host.to(device);
+    return;
+  }
+  // Allocated on the copy's stream, so that the allocator cannot hand out
+  // memory which the computation still uses.
+  const c10::cuda::CUDAStream stream = copy_stream(device.index());
+  const c10::cuda::CUDAStreamGuard guard(stream);
+  copy_ = host.to(device, /*non_blocking=*/true);
+  auto event = std::make_shared<at::cuda::CUDAEvent>();
+  event->record(stream);
+  done_ = event;
+}
+
+Tensor Upload::get() const {
+  if (done_) {
+    const c10::cuda::CUDAStream stream =
+        c10::cuda::getCurrentCUDAStream(copy_.device().index());
+    static_cast<at::cuda::CUDAEvent*>(done_.get())->block(stream);
+    // The memory is not reused before this stream is done with it.
+    copy_.record_stream(stream);
+  }
+  return copy_;
+}
+
+void Upload::wait() const {
+  if (done_) static_cast<at::cuda::CUDAEvent*>(done_.get())->synchronize();
+}
+
+std::shared_ptr<uint8_t[]> page_locked(size_t bytes) {
+  const Tensor memory = torch::empty(
+      {static_cast<int64_t>(bytes)},
+      torch::TensorOptions().dtype(torch::kByte).pinned_memory(true));
+  return {memory.data_ptr<uint8_t>(), [memory](uint8_t*) {}};
+}
+
+}  // namespace kith

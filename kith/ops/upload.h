@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <c10/core/Device.h>
+
+#include "kith/core/tensor.h"
+
+namespace kith {
+
+/// A copy of host memory to a device that runs beside the computation there:
+/// on a GPU on a stream of its own, if the host memory is page-locked. The
+/// host memory must stay as it is until the work that uses the copy is done.
+class Upload {
+ public:
+  Upload() = default;
+
+  /// Starts the copy.
+  Upload(const Tensor& host, c10::Device device);
+
+  /// The copy. What is started on the device from now on waits for it.
+  Tensor get() const;
+
+  /// Returns when the host memory has been read.
+  void wait() const;
+
+ private:
+  Tensor copy_;
+  std::shared_ptr<void> done_;  ///< The event after the copy; null: none.
+};
+
+/// Makes page-locked memory, from which a GPU copies on its own. Plain memory
+/// in a build without CUDA.
+std::shared_ptr<uint8_t[]> page_locked(size_t bytes);
+
+}  // namespace kith

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kith/train/trainer.h"
+
+namespace kith {
+
+/// The data set of a configuration as training uses it: with
+/// `train.validation`, part of the training classes is held out.
+std::unique_ptr<DataSet> make_training_data(const RunConfig& config);
+
+/// The run that follows a selection: all training classes, as many epochs as
+/// were best there, evaluated at its end only.
+RunConfig final_config(const RunConfig& config, int64_t best_epoch);
+
+/// Trains as a configuration says and returns the last evaluation.
+///
+/// Without `train.validation` that is one run in `folder`. With it there are
+/// two: in folder/selection the best epoch is found on held-out training
+/// classes, then the run in `folder` trains on all of them for as long. The
+/// test split has no part in any choice.
+///
+/// `resume` continues what is there.
+EvalResult train_experiment(const RunConfig& config, const std::string& folder,
+                            c10::Device device, bool resume,
+                            Progress& progress);
+
+}  // namespace kith

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kith/core/tensor.h"
+#include "kith/models/embedding_net.h"
+#include "kith/ops/upload.h"
+
+namespace kith {
+
+/// Which chunks of a batch keep their graph from the first pass.
+enum class KeepGraphs {
+  kNone,  ///< None: every chunk is computed twice.
+  kAuto,  ///< As many as fit into the device's memory.
+  kAll,   ///< All: every chunk is computed once.
+};
+
+/// Buffers in which batch norm gathers statistics of what passes through: those
+/// of a network in training mode, unless model.bn keeps them fixed.
+std::vector<Tensor> gathered_statistics(const EmbeddingNet& net);
+
+/// "none", "auto" or "all".
+KeepGraphs parse_keep_graphs(const std::string& text);
+
+/// Back-propagation through a batch that is larger than memory (Patel et al.,
+/// 2022, section 3): embed() computes the embeddings of all M pictures in
+/// chunks, the caller takes the loss and its gradient on all of them at once,
+/// and backward() takes that gradient through the chunks one after another,
+/// computing again those whose graph was not kept. The gradients of the
+/// parameters are the same as those of one pass over the whole batch.
+///
+/// A chunk's random numbers (dropout) depend on the seed and its place alone,
+/// so the second pass draws those of the first. Gradients are added up in the
+/// order of the chunks whichever were kept: on the CPU the result is the same
+/// to the bit.
+class Multistage {
+ public:
+  /// `sub_batch` pictures make a chunk; 0: the whole batch is one.
+  Multistage(EmbeddingNet& net, c10::Device device, int64_t sub_batch,
+             KeepGraphs keep);
+
+  /// [M, H, W, C] bytes in host memory -> [M, dim], a leaf that wants a
+  /// gradient. The pictures must stay until backward() is done.
+  Tensor embed(const Tensor& pixels, uint64_t seed);
+
+  /// Adds the parameters' gradients, given dL/dembeddings [M, dim].
+  void backward(const Tensor& gradient);
+
+  /// Forgets a batch between embed() and backward().
+  void drop();
+
+  int64_t chunks() const { return chunks_; }     ///< Of the last batch.
+  int64_t graphs_kept() const { return kept_; }  ///< Of the last batch.
+  int64_t sub_batch() const { return sub_batch_; }
+
+  /// Halves the chunks. `batch` is the size of a batch. False if they cannot
+  /// be smaller.
+  bool halve_sub_batch(int64_t batch);
+
+ private:
+  Upload start_upload(int64_t chunk) const;
+  Tensor forward(int64_t chunk, const Tensor& pixels) const;
+  bool fits(int64_t images) const;
+  int64_t memory_in_use() const;
+  int64_t chunk_size() const;  ///< Of all chunks but the last.
+
+  EmbeddingNet& net_;
+  c10::Device device_;
+  int64_t sub_batch_;
+  KeepGraphs keep_;
+
+  Tensor pixels_;  ///< The batch; undefined between batches.
+  uint64_t seed_ = 0;
+  int64_t chunks_ = 0;
+  int64_t kept_ = 0;                 ///< The first chunks keep their graphs.
+  std::vector<Tensor> graphs_;       ///< Their outputs.
+  double graph_bytes_an_image_ = 0;  ///< The most that was seen.
+};
+
+}  // namespace kith

@@ -1,0 +1,79 @@
+#include "kith/train/run_state.h"
+
+#include <torch/torch.h>
+
+#include "kith/core/error.h"
+#include "kith/core/log.h"
+
+namespace kith {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Keys that change how a run is carried out but not its numbers.
+ConfigNode without_neutral_keys(ConfigNode tree) {
+  const auto drop = [](ConfigNode& map, const std::string& key) {
+    std::erase_if(map.entries, [&](const auto& e) { return e.first == key; });
+  };
+  drop(tree, "log");
+  drop(tree, "published");
+  if (ConfigNode* train = tree.find("train")) {
+    for (const char* key : {"workers", "prefetch", "checkpoint_steps",
+                            "cache_mb", "keep_graphs", "tune"}) {
+      drop(*train, key);
+    }
+  }
+  return tree;
+}
+
+std::string difference(const ConfigNode& a, const ConfigNode& b,
+                       const std::string& path) {
+  if (a.is_map() && b.is_map()) {
+    for (const auto& [key, value] : a.entries) {
+      const std::string below = path.empty() ? key : path + "." + key;
+      const ConfigNode* other = b.find(key);
+      if (other == nullptr) return below;
+      const std::string found = difference(value, *other, below);
+      if (!found.empty()) return found;
+    }
+    return a.entries.size() == b.entries.size() ? "" : path;
+  }
+  return to_yaml(a) == to_yaml(b) ? "" : path;
+}
+
+}  // namespace
+
+std::string RunState::dump() const {
+  return Json({{"epoch", epoch},
+               {"step_in_epoch", step_in_epoch},
+               {"step", step},
+               {"threads", torch::get_num_threads()},
+               {"history", history},
+               {"best", best}})
+      .dump();
+}
+
+void RunState::load(const std::string& text, const std::string& path) {
+  try {
+    const Json json = Json::parse(text);
+    epoch = json.at("epoch");
+    step_in_epoch = json.at("step_in_epoch");
+    step = json.at("step");
+    history = json.at("history");
+    best = json.at("best");
+    if (json.at("threads") != torch::get_num_threads()) {
+      log_warning("the run was started with --threads " +
+                  json.at("threads").dump() + " and goes on with " +
+                  std::to_string(torch::get_num_threads()) +
+                  ": results can differ in the last digits");
+    }
+  } catch (const Json::exception&) {
+    throw DataError(path + ": the state of the run in it cannot be read");
+  }
+}
+
+std::string first_difference(const ConfigNode& a, const ConfigNode& b) {
+  return difference(without_neutral_keys(a), without_neutral_keys(b), "");
+}
+
+}  // namespace kith

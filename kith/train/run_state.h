@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "kith/core/config.h"
+
+namespace kith {
+
+/// How far a run is: what its checkpoint keeps beside weights and optimiser.
+struct RunState {
+  int64_t epoch = 0;          ///< Epochs that are complete.
+  int64_t step_in_epoch = 0;  ///< Steps done of the next one.
+  int64_t step = 0;           ///< Steps done in all.
+  nlohmann::ordered_json history = nlohmann::ordered_json::array();
+  nlohmann::ordered_json best;
+
+  std::string dump() const;
+
+  /// DataError naming `path` if the text is not what dump() made. Warns if the
+  /// run had another number of threads.
+  void load(const std::string& text, const std::string& path);
+};
+
+/// The first key in which two configurations differ in a way that changes a
+/// run's numbers; empty if there is none.
+std::string first_difference(const ConfigNode& a, const ConfigNode& b);
+
+}  // namespace kith

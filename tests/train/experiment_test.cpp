@@ -1,0 +1,84 @@
+#include "kith/train/experiment.h"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "kith/core/error.h"
+#include "kith/core/file.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/log_capture.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/torch/tiny_run.h"
+
+namespace kith {
+namespace {
+
+using Json = nlohmann::json;
+
+Json metrics_of(const std::string& folder) {
+  return Json::parse(read_file(folder + "/metrics.json", 1 << 24));
+}
+
+TEST(Experiment, ChoosesOnHeldOutClassesAndThenTrainsOnAll) {
+  const TempDir folder;
+  const RunConfig config = tiny_config(
+      {"train.validation=0.5", "sampler.batch=12", "train.epochs=4"});
+  const LogCapture log;
+  const EvalResult result = train_experiment(config, folder.path(), c10::kCPU,
+                                             false, silent_progress());
+  // The test split was not used to choose: nothing to warn of.
+  EXPECT_TRUE(log.warnings().empty());
+  const Json selection = metrics_of(folder.file("selection"));
+  EXPECT_EQ(selection.at("split"), "validation");
+  EXPECT_EQ(selection.at("best").at("chosen_on"), "validation");
+  EXPECT_EQ(selection.at("history").size(), 4u);
+  const Json final = metrics_of(folder.path());
+  EXPECT_EQ(final.at("split"), "test");
+  EXPECT_EQ(final.at("last").at("epoch"), selection.at("best").at("epoch"));
+  EXPECT_EQ(final.at("history").size(), 1u);
+  EXPECT_EQ(result.queries, 48);
+
+  // Continued after its end, it says the same.
+  const EvalResult again = train_experiment(config, folder.path(), c10::kCPU,
+                                            true, silent_progress());
+  EXPECT_EQ(again.at("recall_any@1"), result.at("recall_any@1"));
+}
+
+TEST(Experiment, SelectionNeedsEvaluations) {
+  expect_error<ConfigError>(
+      [] {
+        tiny_config({"train.validation=0.5", "eval.every=0"});
+      },
+      "train.validation", "eval.every");
+}
+
+TEST(Experiment, TheScheduleIsNotCutShort) {
+  const RunConfig config = tiny_config({"train.epochs=10"});
+  const RunConfig final = final_config(config, 4);
+  EXPECT_EQ(final.train.epochs, 10);
+  EXPECT_EQ(final.train.last_epoch(), 4);
+  EXPECT_EQ(final.eval.every, 0);
+}
+
+TEST(Experiment, WarnsWhenTheBestIsPickedOnTheTestSplit) {
+  const auto warnings = [](const std::vector<std::string>& changes) {
+    const TempDir folder;
+    const RunConfig config = tiny_config(changes);
+    const auto data = make_training_data(config);
+    const LogCapture log;
+    Trainer(config, *data, folder.path(), c10::kCPU, silent_progress());
+    return log.warnings();
+  };
+  ASSERT_EQ(warnings({"eval.every=1"}).size(), 1u);
+  EXPECT_NE(warnings({"eval.every=1"})[0].find("picked on the test split"),
+            std::string::npos);
+  EXPECT_TRUE(warnings({"eval.every=0"}).empty());
+  EXPECT_TRUE(
+      warnings({"eval.every=1", "train.validation=0.5", "sampler.batch=12"})
+          .empty());
+}
+
+}  // namespace
+}  // namespace kith

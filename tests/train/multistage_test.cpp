@@ -1,0 +1,158 @@
+// Gradients of a batch taken in chunks against those of one pass.
+
+#include "kith/train/multistage.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "kith/core/memory.h"
+#include "kith/losses/loss.h"
+#include "tests/support/torch/losses.h"
+#include "tests/support/torch/tensors.h"
+
+namespace kith {
+namespace {
+
+constexpr int64_t kImages = 24;
+
+Tensor pictures() {
+  return (random_normal({kImages, 16, 16, 1}, 3, at::kFloat) * 60 + 128)
+      .clamp(0, 255)
+      .to(torch::kByte);
+}
+
+Tensor labels() { return torch::arange(kImages, torch::kLong).remainder(6); }
+
+std::unique_ptr<EmbeddingNet> make_net(const std::string& backbone,
+                                       const std::string& bn = "stats") {
+  torch::manual_seed(5);
+  auto net = std::make_unique<EmbeddingNet>(
+      parse_config("{input: {size: 16}, bn: " + bn + ", backbone: " + backbone +
+                       ", head: {dim: 8}}",
+                   "test"));
+  net->train();
+  return net;
+}
+
+NamedTensors gradients(EmbeddingNet& net) {
+  NamedTensors all;
+  for (const auto& entry : net.named_parameters()) {
+    if (!entry.value().grad().defined()) continue;
+    all.emplace_back(entry.key(), entry.value().grad().clone());
+    entry.value().mutable_grad().reset();
+  }
+  return all;
+}
+
+Tensor loss_of(const Loss& loss, const Tensor& embeddings) {
+  LossInput input;
+  input.embeddings = embeddings;
+  input.labels = labels();
+  input.seed = 11;
+  return compute_loss(loss, input).value;
+}
+
+NamedTensors in_chunks(EmbeddingNet& net, const Loss& loss, int64_t sub_batch,
+                       KeepGraphs keep) {
+  Multistage multistage(net, c10::kCPU, sub_batch, keep);
+  const Tensor embeddings = multistage.embed(pictures(), 17);
+  loss_of(loss, embeddings).backward();
+  multistage.backward(embeddings.grad());
+  return gradients(net);
+}
+
+void expect_near(const NamedTensors& expected, const NamedTensors& actual) {
+  ASSERT_EQ(expected.size(), actual.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(expected[i].first, actual[i].first);
+    const double scale = expected[i].second.abs().max().item<double>();
+    EXPECT_LE(max_difference(expected[i].second, actual[i].second),
+              1e-9 * scale)
+        << expected[i].first;
+  }
+}
+
+void expect_same_bits(const NamedTensors& expected,
+                      const NamedTensors& actual) {
+  ASSERT_EQ(expected.size(), actual.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_TRUE(same_bits(expected[i].second, actual[i].second))
+        << expected[i].first;
+  }
+}
+
+class EveryLoss : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(EveryLoss, HasTheGradientsOfOnePass) {
+  const auto net = make_net("{name: convnet, width: 4}");
+  net->to(torch::kDouble);
+  const auto loss = make_loss(GetParam());
+  loss_of(*loss, net->forward(net->prepare(pictures()))).backward();
+  const NamedTensors one_pass = gradients(*net);
+  ASSERT_FALSE(one_pass.empty());
+  for (const KeepGraphs keep :
+       {KeepGraphs::kNone, KeepGraphs::kAuto, KeepGraphs::kAll}) {
+    // 7 does not divide the batch: the last chunk is short.
+    expect_near(one_pass, in_chunks(*net, *loss, 7, keep));
+  }
+  expect_near(one_pass, in_chunks(*net, *loss, 0, KeepGraphs::kAuto));
+}
+
+std::vector<std::string> every_loss() {
+  std::vector<std::string> all;
+  for (const std::string& name : loss_registry().names()) {
+    all.push_back("{name: " + name + "}");
+  }
+  all.push_back("{name: recall_at_k, simix: true}");
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Losses, EveryLoss, ::testing::ValuesIn(every_loss()));
+
+TEST(Multistage, WhichGraphsAreKeptChangesNoBit) {
+  const auto loss = make_loss("{name: recall_at_k}");
+  const auto net = make_net("{name: convnet, width: 4}");
+  const NamedTensors all = in_chunks(*net, *loss, 5, KeepGraphs::kAll);
+  expect_same_bits(all, in_chunks(*net, *loss, 5, KeepGraphs::kNone));
+  expect_same_bits(all, in_chunks(*net, *loss, 5, KeepGraphs::kAuto));
+}
+
+TEST(Multistage, CountsStatisticsOnce) {
+  const auto statistics = [](KeepGraphs keep) {
+    const auto net = make_net("{name: convnet, width: 4}", "train");
+    in_chunks(*net, *make_loss("{name: recall_at_k}"), 8, keep);
+    return net->backbone().buffers()[0].clone();
+  };
+  EXPECT_TRUE(
+      same_bits(statistics(KeepGraphs::kNone), statistics(KeepGraphs::kAll)));
+}
+
+TEST(Multistage, TellsHowManyGraphsItKeeps) {
+  const auto net = make_net("{name: convnet, width: 4}");
+  Multistage none(*net, c10::kCPU, 7, KeepGraphs::kNone);
+  none.embed(pictures(), 1);
+  EXPECT_EQ(none.chunks(), 4);
+  EXPECT_EQ(none.graphs_kept(), 0);
+  Multistage all(*net, c10::kCPU, 7, KeepGraphs::kAll);
+  all.embed(pictures(), 1);
+  EXPECT_EQ(all.graphs_kept(), 4);
+}
+
+TEST(Multistage, HalvesItsChunks) {
+  const auto net = make_net("{name: convnet, width: 4}");
+  Multistage whole(*net, c10::kCPU, 0, KeepGraphs::kNone);
+  EXPECT_TRUE(whole.halve_sub_batch(9));
+  EXPECT_EQ(whole.sub_batch(), 5);
+  Multistage single(*net, c10::kCPU, 1, KeepGraphs::kNone);
+  EXPECT_FALSE(single.halve_sub_batch(9));
+}
+
+TEST(Memory, IsTold) {
+  ASSERT_TRUE(resident_bytes() && peak_resident_bytes() && available_bytes());
+  EXPECT_GT(*resident_bytes(), 1 << 20);
+  EXPECT_GE(*peak_resident_bytes(), *resident_bytes() / 2);
+  EXPECT_GT(*available_bytes(), 0);
+}
+
+}  // namespace
+}  // namespace kith
