@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 #include <torch/torch.h>
@@ -51,7 +52,7 @@ Trainer::Trainer(const RunConfig& config, const DataSet& data,
       cache_(std::make_unique<ImageCache>(data, config.train.cache_mb << 20)),
       state_(std::make_unique<RunState>()) {
   make_parts();
-  start_weights();
+  make_optimizer();
   // Now, not after the first epochs.
   query_sets(*protocol_, data.list(), eval_split(config.eval, data.list()));
   warn_of_traps();
@@ -87,16 +88,8 @@ void Trainer::make_parts() {
                   .make(ConfigNode::map(), "protocol");
 }
 
-/// Weights as they are before the first step, on the device, and what changes
-/// them.
-void Trainer::start_weights() {
-  if (!config_.train.init_from.empty()) {
-    const std::string path = find_checkpoint(config_.train.init_from);
-    log_info(path + ": " + start_from_checkpoint(path, *net_).summary());
-  } else if (!net_->options().weights.empty()) {
-    const std::string& path = net_->options().weights;
-    log_info(path + ": " + load_weights(path, net_->backbone()).summary());
-  }
+/// The network on the device, and what changes its weights.
+void Trainer::make_optimizer() {
   net_->use_device(device_);
   net_->apply_precision();
   multistage_ = std::make_unique<Multistage>(
@@ -115,6 +108,25 @@ void Trainer::start_weights() {
                     loss_parameters_.end());
   optimizer_ = optimizer_registry().make(config_.section("optimizer"),
                                          "optimizer", parameters);
+}
+
+/// Weights as they are before the first step. Not in the constructor: a run
+/// that is resumed does not need the files.
+void Trainer::start_weights() {
+  if (std::exchange(has_weights_, true)) return;
+  std::string path;
+  WeightReport report;
+  if (!config_.train.init_from.empty()) {
+    path = find_checkpoint(config_.train.init_from);
+    report = start_from_checkpoint(path, *net_);
+  } else if (!net_->options().weights.empty()) {
+    path = net_->options().weights;
+    report = load_weights(path, net_->backbone());
+  } else {
+    return;
+  }
+  const bool complete = report.missing.empty() && report.mismatched.empty();
+  (complete ? log_info : log_warning)(path + ": " + report.summary());
 }
 
 void Trainer::warn_of_traps() const {
@@ -156,10 +168,12 @@ void Trainer::resume() {
   }
   load_checkpoint(path, {*net_, loss_parameters_, optimizer_.get()});
   state_->load(info.progress, path);
+  has_weights_ = true;
   log_info("resumed after step " + std::to_string(state_->step));
 }
 
 EvalResult Trainer::run() {
+  start_weights();
   std::filesystem::create_directories(folder_ + "/checkpoints");
   write_file_atomically(folder_ + "/config.yaml", to_yaml(config_.tree));
   RunLog log(folder_ + "/log.jsonl", state_->step);
@@ -351,6 +365,7 @@ Tensor Trainer::mine(const Tensor& embeddings, const Tensor& labels) const {
 
 DryRun Trainer::dry_run() {
   constexpr int64_t kSteps = 4;  // the first ones fill caches and queues
+  start_weights();
   const Epoch epoch = open_epoch(0, 0, kSteps);
   DryRun result;
   result.steps_an_epoch = epoch.steps;
@@ -392,6 +407,7 @@ EmbedOptions Trainer::embed_options() const {
 }
 
 EmbeddedSplit Trainer::embed_now() {
+  start_weights();
   return embed_split(*net_, data_, eval_split(config_.eval, data_.list()),
                      *protocol_, embed_options(), progress_);
 }

@@ -47,8 +47,8 @@ struct DryRun {
 /// the same number of threads).
 class Trainer {
  public:
-  /// `data` and `progress` must outlive the trainer. Touches no files but those
-  /// it reads weights from.
+  /// `data` and `progress` must outlive the trainer. Touches no files: weights
+  /// to start from are read when they are first needed.
   Trainer(const RunConfig& config, const DataSet& data, std::string folder,
           c10::Device device, Progress& progress);
   ~Trainer();
@@ -79,6 +79,7 @@ class Trainer {
 
  private:
   void make_parts();
+  void make_optimizer();
   void start_weights();
   void warn_of_traps() const;
   EmbedOptions embed_options() const;
@@ -121,8 +122,9 @@ class Trainer {
   std::unique_ptr<Protocol> protocol_;
   std::unique_ptr<RunState> state_;
   StepTotals totals_;
-  bool halved_ = false;  ///< Memory ran out once.
-  Epoch next_epoch_;     ///< Without loader: not begun.
+  bool has_weights_ = false;  ///< Those to start from, or resumed ones.
+  bool halved_ = false;       ///< Memory ran out once.
+  Epoch next_epoch_;          ///< Without loader: not begun.
 };
 
 }  // namespace kith

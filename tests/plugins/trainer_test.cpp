@@ -146,6 +146,7 @@ TEST_F(LargeBatchTest, StartsFromAnotherRun) {
   const auto data = make_data_set(config.section("data"));
   const LogCapture log;
   Trainer next(config, *data, second.path(), c10::kCPU, silent_progress());
+  next.evaluate_now();
   const LoadedModel model = load_model(folder_.path(), c10::kCPU);
   const NamedTensors a = model.net->state();
   const NamedTensors b = next.net().state();
@@ -154,6 +155,33 @@ TEST_F(LargeBatchTest, StartsFromAnotherRun) {
   }
   ASSERT_FALSE(log.notes().empty());
   EXPECT_NE(log.notes()[0].find("last.safetensors"), std::string::npos);
+}
+
+TEST_F(LargeBatchTest, ResumingNeedsNoWeightsToStartFrom) {
+  make({"train.epochs=1", "eval.every=0"})->run();
+  const TempDir second;
+  const RunConfig config = tiny_config({"train.init_from=" + folder_.path(),
+                                        "train.stop_epoch=1", "eval.every=0"});
+  const auto data = make_data_set(config.section("data"));
+  Trainer(config, *data, second.path(), c10::kCPU, silent_progress()).run();
+  std::filesystem::remove_all(folder_.path());
+  Trainer again(config, *data, second.path(), c10::kCPU, silent_progress());
+  again.resume();
+  EXPECT_EQ(again.run().queries, 48);
+}
+
+TEST_F(LargeBatchTest, AHeadOfAnotherSizeIsToldOf) {
+  make({"train.epochs=1", "eval.every=0"})->run();
+  const TempDir second;
+  const RunConfig config = tiny_config({"train.init_from=" + folder_.path(),
+                                        "model.head.dim=8", "eval.every=0"});
+  const auto data = make_data_set(config.section("data"));
+  const LogCapture log;
+  Trainer(config, *data, second.path(), c10::kCPU, silent_progress())
+      .evaluate_now();
+  ASSERT_EQ(log.warnings().size(), 1u);
+  EXPECT_NE(log.warnings()[0].find("head.linear.weight"), std::string::npos)
+      << log.warnings()[0];
 }
 
 TEST_F(LargeBatchTest, StopsEarlyWithTheSameSchedule) {

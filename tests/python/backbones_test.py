@@ -1,6 +1,6 @@
 """kith's backbones against torchvision's, with the same random weights.
 
-usage: KITH_BACKBONE_FEATURES=PROGRAM python3 backbones_test.py
+usage: KITH_TEST_PROGRAM=PROGRAM python3 backbones_test.py
            [OPTION of unittest]...
 
 Exit status 77 (skipped) without torchvision; in CI (CI=true) it must be there.
@@ -9,19 +9,18 @@ Exit status 77 (skipped) without torchvision; in CI (CI=true) it must be there.
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 import unittest
 
-try:
-    import numpy
-    import torch
-    import torchvision
-except ImportError as reason:
-    print(f"skipped: {sys.executable}: {reason}")
-    sys.exit(1 if os.environ.get("CI") == "true" else 77)
+import find_python
 
-PROGRAM = os.environ["KITH_BACKBONE_FEATURES"]
+find_python.need("numpy", "torch", "torchvision")
+
+import numpy
+import torch
+import torchvision
+
+PROGRAM = os.environ["KITH_TEST_PROGRAM"]
 
 
 def model_of(name, **options):

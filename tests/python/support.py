@@ -1,28 +1,14 @@
-"""What the tests of kith_ops share: a Python that has it, and a comparison.
+"""What the tests of kith_ops share: a Python that has it, and a comparison."""
 
-Where kith_ops cannot be imported, the Pythons of KITH_PYTHONS (paths with
-colons between) are tried next. Exit status 77 (skipped) if none can; in CI
-(CI=true) one must.
-"""
-
-import os
-import sys
 import unittest
 
-SKIPPED = 77
+import find_python
 
-try:
-    import torch
-    import kith_ops
-except ImportError as reason:
-    print(f"{sys.executable}: {reason}", flush=True)
-    others = os.environ.get("KITH_PYTHONS", "").split(":")
-    others = [path for path in others if os.access(path, os.X_OK)]
-    if others:
-        os.environ["KITH_PYTHONS"] = ":".join(others[1:])
-        os.execv(others[0], [others[0], *sys.argv])
-    print("skipped: no Python with the torch that kith is built against")
-    sys.exit(1 if os.environ.get("CI") == "true" else SKIPPED)
+find_python.need("torch", "kith_ops")
+
+import torch
+
+import kith_ops
 
 
 def has_cuda():

@@ -1,6 +1,6 @@
 """What kith reads from files of torch.save, compared with what was saved.
 
-usage: KITH_DUMP_WEIGHTS=.../kith_dump_weights weights_test.py
+usage: KITH_TEST_PROGRAM=PROGRAM weights_test.py
 """
 
 import argparse
@@ -14,12 +14,14 @@ import subprocess
 import tempfile
 import unittest
 
-import find_torch  # first: finds a Python with torch
+import find_python
+
+find_python.need("numpy", "torch")
 
 import numpy as np
 import torch
 
-DUMP = os.environ["KITH_DUMP_WEIGHTS"]
+DUMP = os.environ["KITH_TEST_PROGRAM"]
 DTYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16,
           "BF16": torch.bfloat16, "I64": torch.int64, "I32": torch.int32,
           "U8": torch.uint8, "BOOL": torch.bool}

@@ -1,4 +1,4 @@
-// usage: kith_backbone_features BACKBONE WEIGHTS INPUT.npy OUT_MAP.npy
+// usage: kith_python_backbones BACKBONE WEIGHTS INPUT.npy OUT_MAP.npy
 //                               [OUT_TOKEN.npy]
 //
 // For backbones_test.py: a backbone with the weights of a file and the
@@ -42,7 +42,7 @@ int main(int count, char** arguments) {
     run(count, arguments);
     return 0;
   } catch (const std::exception& error) {
-    std::cerr << "kith_backbone_features: " << error.what() << "\n";
+    std::cerr << "kith_python_backbones: " << error.what() << "\n";
     return 1;
   }
 }

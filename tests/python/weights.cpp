@@ -1,3 +1,5 @@
+#include "kith/models/weights.h"
+
 #include <exception>
 #include <iostream>
 #include <string>
@@ -6,7 +8,6 @@
 
 #include "kith/core/safetensors.h"
 #include "kith/core/tensor_io.h"
-#include "kith/models/weights.h"
 
 namespace {
 
