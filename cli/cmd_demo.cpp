@@ -101,7 +101,7 @@ void run_demo(const DemoFlags& flags) {
             .dump(2));
     return;
   }
-  MetricColumn untrained{"untrained", {}};
+  MetricColumn untrained{"untrained", {}, ""};
   for (const MetricValue& m : before.metrics) {
     untrained.values[m.name] = m.value;
   }

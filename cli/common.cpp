@@ -61,10 +61,13 @@ std::string percent(double value) {
 std::vector<MetricColumn> published_column(const ConfigNode& config) {
   const ConfigNode* section = config.find("published");
   if (section == nullptr || !section->is_map()) return {};
-  MetricColumn column{"published", {}};
+  MetricColumn column{"published", {}, ""};
   for (const auto& [name, value] : section->entries) {
-    if (name == "source") continue;
-    column.values[name] = std::stod(value.scalar) / 100;
+    if (name == "source") {
+      column.source = value.scalar;
+    } else {
+      column.values[name] = std::stod(value.scalar) / 100;
+    }
   }
   return {column};
 }
@@ -89,6 +92,10 @@ void print_metrics(const EvalResult& result,
       return found == column.values.end() ? "" : percent(found->second);
     };
     print_row(m.name, value, percent(m.value));
+  }
+  for (const MetricColumn& column : beside) {
+    if (column.source.empty()) continue;
+    print_line(column.title + ": " + column.source);
   }
   print_line("(" + result.protocol_line() + ")");
 }

@@ -50,6 +50,7 @@ std::string percent(double value);
 struct MetricColumn {
   std::string title;
   std::map<std::string, double> values;
+  std::string source = {};  ///< Where they are from, if they are cited.
 };
 
 /// The numbers of a configuration's `published` section; none without one.

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <fstream>
-#include <string>
 #include <vector>
 
 #include <torch/torch.h>
 
+#include "kith/core/memory.h"
 #include "kith/core/timer.h"
 #include "kith/ops/gpu.h"
 #ifdef __GLIBC__
@@ -27,17 +27,6 @@ double median(std::vector<double> values) {
                                 : (values[half - 1] + values[half]) / 2;
 }
 
-/// An entry of /proc/self/status such as "VmHWM:", which is in kB.
-std::optional<int64_t> status_bytes(const std::string& name) {
-  std::ifstream status("/proc/self/status");
-  std::string line;
-  while (std::getline(status, line)) {
-    if (!line.starts_with(name)) continue;
-    return std::stoll(line.substr(name.size())) << 10;
-  }
-  return std::nullopt;
-}
-
 /// Sets the high-water mark of resident memory to what is resident now, and
 /// returns it; nothing if this system cannot.
 std::optional<int64_t> reset_resident_peak() {
@@ -45,8 +34,8 @@ std::optional<int64_t> reset_resident_peak() {
   malloc_trim(0);
 #endif
   std::ofstream("/proc/self/clear_refs") << 5 << std::flush;
-  const std::optional<int64_t> peak = status_bytes("VmHWM:");
-  const std::optional<int64_t> now = status_bytes("VmRSS:");
+  const std::optional<int64_t> peak = peak_resident_bytes();
+  const std::optional<int64_t> now = resident_bytes();
   // A mark that stayed where it was would hide what comes.
   constexpr int64_t kSlack = 1 << 20;
   if (!peak || !now || *peak > *now + kSlack) return std::nullopt;
@@ -89,7 +78,7 @@ PeakMemory::PeakMemory(c10::Device device) : device_(device) {
 std::optional<double> PeakMemory::extra_mb() const {
   const std::optional<int64_t> peak = device_.is_cuda()
                                           ? gpu_peak_bytes(device_.index())
-                                          : status_bytes("VmHWM:");
+                                          : peak_resident_bytes();
   if (!before_ || !peak) return std::nullopt;
   return static_cast<double>(*peak - *before_) / (1 << 20);
 }

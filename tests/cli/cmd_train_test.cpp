@@ -173,6 +173,7 @@ TEST(TrainCommand, SelectsOnHeldOutClassesAndShowsPublishedNumbers) {
   EXPECT_THAT(result.err, HasSubstr("images/s"));
   EXPECT_THAT(result.out, HasSubstr("published"));
   EXPECT_THAT(result.out, HasSubstr("80.70%"));
+  EXPECT_THAT(result.out, HasSubstr("published: a paper"));
   EXPECT_TRUE(std::filesystem::exists(run + "/selection/metrics.json"));
   EXPECT_EQ(Json::parse(contents(run + "/metrics.json")).at("split"), "test");
   EXPECT_THAT(expect_success({"eval", run, "--device", "cpu"}).out,
