@@ -20,7 +20,7 @@ void bench_loss(benchmark::State& state, const std::string& name) {
   const int64_t m = state.range(0);
   kith::ConfigNode section = kith::ConfigNode::map();
   section.set("name", kith::ConfigNode::text(name));
-  const auto loss = kith::loss_registry().make(section, "loss");
+  const auto loss = kith::loss_registry().make(section, "loss", {});
   const auto labels = torch::arange(m / 4).repeat_interleave(4);
   for (auto _ : state) {
     auto x = random_embeddings(m).requires_grad_(true);

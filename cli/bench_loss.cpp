@@ -143,7 +143,11 @@ void describe(const LossBench& bench, LossBenchResult& result) {
 
 LossBenchResult bench_loss(const LossBench& bench) {
   const c10::OptionalDeviceGuard device(bench.device);
-  const auto loss = loss_registry().make(bench.loss, "loss");
+  LossContext context;
+  context.classes = bench.batch / bench.per_class;
+  context.dim = bench.dim;
+  context.seed = static_cast<uint64_t>(bench.seed);
+  const auto loss = loss_registry().make(bench.loss, "loss", context);
   LossBenchResult result;
   result.options = loss_registry().complete(bench.loss, "loss");
   describe(bench, result);

@@ -36,7 +36,7 @@ std::unique_ptr<Loss> make_loss(const LossFlags& flags) {
     apply_override(section, text);
   }
   section.set("name", ConfigNode::text(flags.name));
-  return loss_registry().make(section, "loss");
+  return loss_registry().make(section, "loss", {});
 }
 
 Tensor load_tuples(const std::string& path) {

@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "kith/core/config.h"
@@ -21,12 +23,24 @@ struct OptionInfo {
   ConfigNode default_value;
 };
 
+/// What the documentation says of a part beside its summary and options.
+struct PartFacts {
+  const char* formula = "";  ///< Lines of plain text.
+  const char* source = "";   ///< The publication.
+  const char* cost = "";     ///< Time and memory.
+  /// Items of tests/golden that it is tested against, with commas between.
+  const char* golden = "";
+  /// Of a loss on tuples: the miner it has unless a configuration names one.
+  const char* miner = "";
+};
+
 /// The parts of one kind (losses, samplers, ...) by name. A part is a class
 ///
 ///     class Type : public Base {
 ///       static constexpr const char* kSummary = "one line";
+///       static constexpr PartFacts kFacts = {...};  // may be left out
 ///       using Options = ...;                      // has describe(OptionSet&)
-///       Type(const Options&, const Args&...);
+///       Type(const Options&, const Args&...);     // or of options alone
 ///     };
 ///
 /// and ends its .cpp with KITH_REGISTER(registry(), "name", Type). In a
@@ -36,6 +50,7 @@ class Registry {
  public:
   struct Entry {
     std::string summary;
+    PartFacts facts;
     std::function<std::unique_ptr<Base>(const ConfigNode&, const std::string&,
                                         const Args&...)>
         make;
@@ -51,10 +66,15 @@ class Registry {
     using Options = typename Type::Options;
     Entry entry;
     entry.summary = Type::kSummary;
+    if constexpr (requires { Type::kFacts; }) entry.facts = Type::kFacts;
     entry.make = [](const ConfigNode& node, const std::string& section,
                     const Args&... args) -> std::unique_ptr<Base> {
-      return std::make_unique<Type>(
-          read_options<Options>(node, section, {"name"}), args...);
+      Options options = read_options<Options>(node, section, {"name"});
+      if constexpr (std::is_constructible_v<Type, Options, const Args&...>) {
+        return std::make_unique<Type>(std::move(options), args...);
+      } else {
+        return std::make_unique<Type>(std::move(options));
+      }
     };
     entry.complete = [](const ConfigNode& node, const std::string& section) {
       return write_options(read_options<Options>(node, section, {"name"}));

@@ -21,6 +21,10 @@ enum class Stream : uint64_t {
   kStep = 7,
   kReport = 8,
   kSimix = 9,
+  kMixup = 10,
+  kLossInit = 11,
+  kLossDraw = 12,
+  kPoints = 13,
 };
 
 /// Random numbers keyed by (seed, stream, keys...), for example

@@ -12,6 +12,22 @@ void check_device(const Tensor& x, const Tensor& other, const char* what) {
                     ", but the embeddings are on ", x.device());
 }
 
+/// Lowest and highest of int64 numbers, waiting for the device once.
+std::pair<int64_t, int64_t> range_of(const Tensor& numbers) {
+  const auto [low, high] = numbers.aminmax();
+  const Tensor both = torch::stack({low, high}).cpu();
+  const int64_t* values = both.data_ptr<int64_t>();
+  return {values[0], values[1]};
+}
+
+void check_classes(const Loss& loss, const Tensor& labels) {
+  const auto [lowest, highest] = range_of(labels);
+  TORCH_CHECK_VALUE(lowest >= 0 && highest < loss.classes(),
+                    "this loss has parameters for ", loss.classes(),
+                    " classes: labels must be 0 to ", loss.classes() - 1,
+                    ", but are ", lowest, " to ", highest);
+}
+
 void check_tuples(const Loss& loss, const LossInput& input) {
   const std::vector<int64_t> widths = loss.tuple_widths();
   TORCH_CHECK_VALUE(!widths.empty(),
@@ -25,8 +41,7 @@ void check_tuples(const Loss& loss, const LossInput& input) {
       "tuples must have ", c10::Join(" or ", widths), " columns, got ",
       tuples.size(1));
   if (tuples.numel() == 0) return;
-  const int64_t lowest = tuples.min().item<int64_t>();
-  const int64_t highest = tuples.max().item<int64_t>();
+  const auto [lowest, highest] = range_of(tuples);
   TORCH_CHECK_VALUE(lowest >= 0 && highest < input.embeddings.size(0),
                     "tuples hold positions ", lowest, " to ", highest,
                     ", but a batch of ", input.embeddings.size(0), " has 0 to ",
@@ -78,8 +93,7 @@ void check_self(const LossInput& input) {
                     " ", self.sizes());
   check_device(input.embeddings, self, "the places in the database");
   if (self.numel() == 0) return;
-  const int64_t lowest = self.min().item<int64_t>();
-  const int64_t highest = self.max().item<int64_t>();
+  const auto [lowest, highest] = range_of(self);
   TORCH_CHECK_VALUE(lowest >= -1 && highest < count,
                     "the places of the batch in the database are ", lowest,
                     " to ", highest, ", but must be -1 (none) to ", count - 1);
@@ -133,6 +147,7 @@ LossOutput compute_loss(const Loss& loss, const LossInput& input) {
                     "labels must be int64 [", x.size(0), "], got ",
                     input.labels.scalar_type(), " ", input.labels.sizes());
   check_device(x, input.labels, "labels");
+  if (loss.classes() > 0 && x.size(0) > 0) check_classes(loss, input.labels);
   if (input.tuples.defined()) check_tuples(loss, input);
   TORCH_CHECK_VALUE(input.mixed.defined() || !input.mixed.alphas.defined(),
                     "alphas need the pairs that they mix");

@@ -24,7 +24,7 @@ struct Database {
 struct LossInput {
   Tensor embeddings;  ///< [M, D] float32 or float64.
   Tensor labels;      ///< [M] int64, on the same device; any order and values.
-  Tensor tuples;      ///< [T, 2|3] int64 positions, or undefined: all pairs.
+  Tensor tuples;      ///< [T, 2|3|4] int64 positions, or undefined: all pairs.
   MixedPairs mixed = {};  ///< Virtual examples of SiMix, if they are given.
   uint64_t seed = 0;      ///< Of what the loss draws itself, as SiMix's alphas.
   Database database = {};  ///< If the batch is not its own.
@@ -35,6 +35,16 @@ struct LossOutput {
   Tensor value;
   /// What a user should know of the batch, such as rows without positives.
   std::vector<std::pair<std::string, double>> stats;
+};
+
+/// What a loss is told beside its options.
+struct LossContext {
+  int64_t classes = 0;  ///< Of the training data.
+  int64_t dim = 0;      ///< Of embeddings.
+  uint64_t seed = 0;    ///< Of its parameters' first values.
+  /// Values of its parameters by name, instead of random ones. They keep their
+  /// type and device, and their shape says how many classes there are.
+  NamedTensors given = {};
 };
 
 /// A training objective: a function of all embeddings of a batch.
@@ -48,8 +58,8 @@ class Loss {
   /// loss`, normalises before it.
   virtual bool wants_unit() const { return true; }
 
-  /// Widths of tuples it can take (2: pairs, 3: anchor, positive, negative);
-  /// empty if it always uses the whole batch.
+  /// Widths of tuples it can take (2: pairs, 3: anchor, positive, negative, 4:
+  /// and a second negative); empty if it always uses the whole batch.
   virtual std::vector<int64_t> tuple_widths() const { return {}; }
 
   /// False if the gradient is by intention not the derivative of the value.
@@ -65,11 +75,19 @@ class Loss {
   /// gradient: the trainer moves them to its device and trains them.
   virtual NamedTensors parameters() const { return {}; }
 
+  /// The learning rate of one of them, before the schedule; 0: that of the
+  /// optimiser.
+  virtual double parameter_lr(const std::string& /*name*/) const { return 0; }
+
+  /// How many classes it has parameters for: labels are then 0 to classes() - 1
+  /// (compute_loss checks). 0: labels are only names.
+  virtual int64_t classes() const { return 0; }
+
   /// Whether it can compare the batch with others (LossInput::database).
   virtual bool takes_database() const { return false; }
 };
 
-using LossRegistry = Registry<Loss>;
+using LossRegistry = Registry<Loss, LossContext>;
 LossRegistry& loss_registry();
 
 /// Checks shapes, types and positions (c10::ValueError says what is wrong) and

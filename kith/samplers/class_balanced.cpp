@@ -129,8 +129,9 @@ class ClassBalancedSampler final : public Sampler {
     }
   }
 
-  std::vector<std::vector<int64_t>> epoch(int64_t epoch) const override {
-    Rng rng(seed_, Stream::kSampler, {epoch});
+  std::vector<std::vector<int64_t>> epoch(
+      const EpochInput& input) const override {
+    Rng rng(seed_, Stream::kSampler, {input.epoch});
     std::vector<std::vector<int64_t>> images = classes_;
     std::vector<int64_t> groups;  // left, by class
     for (auto& members : images) {

@@ -75,7 +75,7 @@ void Trainer::make_parts() {
   augmentations_ = make_augmentations(config_.section("augment"));
   torch::manual_seed(Rng(seed, Stream::kInit).next());
   net_ = std::make_unique<EmbeddingNet>(config_.section("model"));
-  loss_ = loss_registry().make(config_.section("loss"), "loss");
+  loss_ = loss_registry().make(config_.section("loss"), "loss", {});
   if (config_.section("miner").is_map()) {
     miner_ = miner_registry().make(config_.section("miner"), "miner");
     if (loss_->tuple_widths().empty()) {

@@ -160,7 +160,7 @@ std::unique_ptr<Loss> make_loss(const std::string& name,
     ConfigNode node = parse_config(options, "options");
     forget_places(node);
     node.set("name", ConfigNode::text(name));
-    return loss_registry().make(node, name);
+    return loss_registry().make(node, name, {});
   } catch (const ConfigError& error) {
     TORCH_CHECK_VALUE(false, error.what());
   }

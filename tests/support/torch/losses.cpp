@@ -21,8 +21,9 @@ LossGradient run(const Loss& loss, LossInput input, bool normalize) {
 
 }  // namespace
 
-std::unique_ptr<Loss> make_loss(const std::string& yaml) {
-  return loss_registry().make(parse_config(yaml, "test"), "loss");
+std::unique_ptr<Loss> make_loss(const std::string& yaml,
+                                const LossContext& context) {
+  return loss_registry().make(parse_config(yaml, "test"), "loss", context);
 }
 
 LossGradient differentiate(const Loss& loss, const LossInput& input) {

@@ -8,7 +8,8 @@
 namespace kith {
 
 /// A loss from YAML, such as "{name: contrastive, neg_margin: 2}".
-std::unique_ptr<Loss> make_loss(const std::string& yaml);
+std::unique_ptr<Loss> make_loss(const std::string& yaml,
+                                const LossContext& context = {});
 
 struct LossGradient {
   double value = 0;
