@@ -1,7 +1,8 @@
 #include <torch/torch.h>
 
-#include "kith/losses/loss.h"
-#include "kith/ops/pairwise.h"
+#include "kith/losses/row_loss.h"
+#include "kith/losses/rows/contrastive_all.h"
+#include "kith/ops/tuples.h"
 
 namespace kith {
 namespace {
@@ -32,13 +33,24 @@ struct ContrastiveOptions {
 ///              [neg_margin - D_ij]+   otherwise
 ///
 /// over given pairs or triplets (a,p), (a,n), or over all ordered pairs of the
-/// batch. Each sign has its own mean and the two are added, so a batch without
-/// positives (or negatives) is legal. D is the Euclidean distance. O(M^2)
-/// memory for all pairs, O(T D) for tuples.
+/// batch, which is then what `contrastive_all` computes. Each sign has its own
+/// mean and the two are added, so a batch without positives (or negatives) is
+/// legal. D is the Euclidean distance. Columns of triplets are used as they are
+/// given, whatever the labels. O(T D) time for tuples, O(M^2 D) for all pairs.
 class ContrastiveLoss final : public Loss {
  public:
   static constexpr const char* kSummary =
       "contrastive (Hadsell et al., CVPR 2006), given tuples or all pairs";
+  static constexpr PartFacts kFacts = {
+      .formula =
+          "loss = mean [D_ap - pos_margin]+ over positive pairs\n"
+          "     + mean [neg_margin - D_an]+ over negative pairs",
+      .source = "Hadsell, Chopra & LeCun, CVPR 2006",
+      .cost =
+          "O(T D) time and memory for tuples; O(M^2 D) time and O(M D) memory "
+          "for all pairs",
+      .golden = "rev_contrastive, pml_contrastive",
+      .miner = "distance_weighted"};
   using Options = ContrastiveOptions;
 
   explicit ContrastiveLoss(Options options) : options_(std::move(options)) {}
@@ -46,47 +58,51 @@ class ContrastiveLoss final : public Loss {
   std::vector<int64_t> tuple_widths() const override { return {2, 3}; }
 
   LossOutput forward(const LossInput& input) const override {
-    Tensor positive;  // distances of the positive and the negative pairs
-    Tensor negative;
-    if (!input.tuples.defined()) {
-      const Tensor distance = all_distances(input.embeddings);
-      positive = distance.masked_select(positive_mask(input.labels));
-      negative = distance.masked_select(negative_mask(input.labels));
-    } else if (input.tuples.size(1) == 3) {
-      positive = pair_distances(input, 0, 1);
-      negative = pair_distances(input, 0, 2);
-    } else {
-      const Tensor distance = pair_distances(input, 0, 1);
-      const Tensor same =
-          input.labels.index_select(0, input.tuples.select(1, 0)) ==
-          input.labels.index_select(0, input.tuples.select(1, 1));
-      positive = distance.masked_select(same);
-      negative = distance.masked_select(same.logical_not());
-    }
-    const bool only_active =
-        options_.reduction == "active" ||
-        (options_.reduction == "auto" && !input.tuples.defined());
+    if (!input.tuples.defined()) return on_all_pairs(input);
     const Tensor value =
-        mean_of((positive - options_.pos_margin).relu(), only_active) +
-        mean_of((options_.neg_margin - negative).relu(), only_active);
-    return {value,
-            {{"positive_pairs", static_cast<double>(positive.numel())},
-             {"negative_pairs", static_cast<double>(negative.numel())}}};
+        input.tuples.size(1) == 3 ? on_triplets(input) : on_pairs(input);
+    return {keep_bad_visible(value, input.embeddings), {}};
   }
 
  private:
-  static Tensor pair_distances(const LossInput& input, int64_t a, int64_t b) {
-    return row_distances(
-        input.embeddings.index_select(0, input.tuples.select(1, a)),
-        input.embeddings.index_select(0, input.tuples.select(1, b)));
+  LossOutput on_all_pairs(const LossInput& input) const {
+    ContrastiveAllParams params;
+    params.pos_margin = options_.pos_margin;
+    params.neg_margin = options_.neg_margin;
+    params.active_only = options_.reduction != "all";
+    RowLoss loss = make_row_loss(params);
+    loss.euclidean = true;
+    return compute_rows(loss, input, MixedRowOptions(), "anchors");
   }
 
-  /// The mean of terms, zero if there are none.
-  static Tensor mean_of(const Tensor& terms, bool only_active) {
-    const Tensor count =
-        only_active ? (terms > 0).sum() : torch::full_like(terms, 1).sum();
-    return terms.sum() / count.clamp_min(1);
+  Tensor on_triplets(const LossInput& input) const {
+    const std::vector<Tensor> distance =
+        tuple_distances(input.embeddings, input.tuples, {{0, 1}, {0, 2}});
+    const Tensor positive = (distance[0] - options_.pos_margin).relu();
+    const Tensor negative = (options_.neg_margin - distance[1]).relu();
+    // One mean where both have the same divisor.
+    if (!only_active()) return hinge_mean(positive + negative, false);
+    return hinge_mean(positive, true) + hinge_mean(negative, true);
   }
+
+  Tensor on_pairs(const LossInput& input) const {
+    const Tensor distance =
+        tuple_distances(input.embeddings, input.tuples, {{0, 1}})[0];
+    const Tensor label =
+        input.labels.index_select(0, input.tuples.flatten()).view({-1, 2});
+    const Tensor same = label.select(1, 0) == label.select(1, 1);
+    const Tensor terms = torch::where(same, distance - options_.pos_margin,
+                                      options_.neg_margin - distance)
+                             .relu();  // [T]
+    const Tensor counted = only_active() ? terms > 0 : torch::ones_like(same);
+    const Tensor positives = counted.logical_and(same).sum();
+    const Tensor negatives = counted.sum() - positives;
+    // Divided one by one, for the two means differ in their divisors.
+    return (terms / torch::where(same, positives, negatives).clamp_min(1))
+        .sum();
+  }
+
+  bool only_active() const { return options_.reduction == "active"; }
 
   Options options_;
 };

@@ -1,0 +1,91 @@
+#include "kith/losses/margin_beta.h"
+
+#include <torch/torch.h>
+
+#include "kith/core/error.h"
+
+namespace kith {
+namespace {
+
+/// A given beta as [1] or [C]; undefined if none is given.
+Tensor given_beta(const LossContext& context) {
+  for (const auto& [name, value] : context.given) {
+    if (name != "beta") continue;
+    TORCH_CHECK_VALUE(
+        value.is_floating_point() && value.dim() <= 1 && value.numel() > 0,
+        "beta must be a number or floating point [classes], got ",
+        value.scalar_type(), " ", value.sizes());
+    return value.detach().clone().view({-1});
+  }
+  return {};
+}
+
+}  // namespace
+
+void MarginOptions::describe(OptionSet& set) {
+  set.add("margin", margin,
+          "How far from the boundary beta distances should be, positives "
+          "below and negatives above.");
+  set.add("beta", beta,
+          "The boundary between positive and negative distances, or its first "
+          "value; 0.6 is the other published one.")
+      .range(0);
+  set.add("beta_per_class", beta_per_class,
+          "A learnt beta for each class of the anchor, instead of one.");
+  set.add("learn", learn, "Learn beta; otherwise it is a constant.");
+  set.add("lr", lr, "Learning rate of beta; 0: the optimiser's.").range(0);
+  set.add("nu", nu, "Weight of a learnt beta in the loss.").range(0);
+}
+
+MarginBeta::MarginBeta(const MarginOptions& options, const LossContext& context)
+    : learn_(options.learn),
+      constant_(options.beta),
+      nu_(options.nu),
+      values_(given_beta(context)) {
+  if (!learn_ && nu_ > 0) {
+    throw ConfigError(
+        "'loss.nu' is the weight of a learnt beta: set 'loss.learn' to true, "
+        "or 'loss.nu' to 0");
+  }
+  if (!learn_ && options.beta_per_class) {
+    throw ConfigError(
+        "'loss.beta_per_class' is for a learnt beta: set 'loss.learn' to true");
+  }
+  if (values_.defined()) {
+    const bool one = values_.numel() == 1 && !options.beta_per_class;
+    classes_ = one ? 0 : values_.numel();
+  } else if (options.beta_per_class) {
+    if (context.classes == 0) {
+      throw ConfigError(
+          "'loss.beta_per_class' needs the number of classes, which is not "
+          "known here: give the values of beta, or set it to false");
+    }
+    classes_ = context.classes;
+  }
+  if (!learn_) return;
+  if (!values_.defined()) {
+    values_ =
+        torch::full({classes_ == 0 ? 1 : classes_}, constant_, torch::kFloat);
+  }
+  values_.requires_grad_();
+}
+
+NamedTensors MarginBeta::parameters() const {
+  if (!learn_) return {};
+  return {{"beta", values_}};
+}
+
+Tensor MarginBeta::of(const Tensor& labels, const Tensor& like) const {
+  if (!values_.defined()) return torch::full({1}, constant_, like.options());
+  const Tensor values = values_.to(like.device(), like.scalar_type());
+  return classes_ == 0 ? values : values.index_select(0, labels);
+}
+
+Tensor MarginBeta::penalty(const Tensor& beta, const Tensor& triplets,
+                           const Tensor& divisor) const {
+  if (classes_ == 0) return beta.sum() * (triplets.sum() > 0) * nu_;
+  const Tensor total = (beta * triplets).sum() * (divisor > 0);
+  return total / divisor.clamp_min(1) * nu_;
+}
+
+}  // namespace kith
