@@ -97,7 +97,7 @@ _NAMES = tuple(torch.ops.kith._names())
 
 
 def names() -> List[str]:
-    """All losses of kith, for `loss`."""
+    """All losses of kith without parameters of their own, for `loss`."""
     return list(_NAMES)
 
 
@@ -105,7 +105,7 @@ def loss(name: str, embeddings: Tensor, labels: Tensor, **arguments) -> Tensor:
     """Any loss of kith by name, with the options `kith list losses` shows.
 
     Every loss takes `normalize`; where it makes sense for it, it also takes
-    `tuples` (int64 [T, 2 or 3], mined positions), `pairs` and `alphas` (see
+    `tuples` (int64 [T, 2, 3 or 4], mined positions), `pairs` and `alphas` (see
     `simix_pairs`) and `database`, `database_labels` and `self_index` (see
     `recall_at_k`). `seed` is for what a loss draws itself.
 

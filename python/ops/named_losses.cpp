@@ -1,6 +1,6 @@
-// An operator for each loss of kith's registry, under the loss's name and with
-// its options as typed arguments: a new loss needs nothing here. Each puts
-// kith::_loss and its gradient into autograd.
+// An operator for each loss of kith's registry that has no parameters, under
+// the loss's name and with its options as typed arguments: a new loss needs
+// nothing here. Each puts kith::_loss and its gradient into autograd.
 #include <torch/library.h>
 #include <torch/torch.h>
 #include <torch/version.h>
@@ -123,14 +123,36 @@ void run_named(const c10::OperatorHandle& op, Stack* stack) {
   stack->emplace_back(std::move(value));
 }
 
+/// An operator is a function of its arguments: what a loss learns itself would
+/// have no place.
+bool has_parameters(const std::string& name) {
+  LossContext smallest;
+  smallest.classes = 2;
+  smallest.dim = 2;
+  ConfigNode node = ConfigNode::map();
+  node.set("name", ConfigNode::text(name));
+  return !loss_registry().make(node, name, smallest)->parameters().empty();
+}
+
+/// The losses that are operators.
+const std::vector<std::string>& operator_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> found = loss_registry().names();
+    std::erase_if(found, has_parameters);
+    return found;
+  }();
+  return names;
+}
+
 }  // namespace
 
 TORCH_LIBRARY(kith, m) {
-  for (const auto& [name, entry] : loss_registry().entries()) {
-    m.def(schema(name, entry.options()).c_str(),
+  for (const std::string& name : operator_names()) {
+    const auto options = loss_registry().entries().at(name).options();
+    m.def(schema(name, options).c_str(),
           torch::CppFunction::makeFromBoxedFunction<run_named>());
   }
-  m.def("_names() -> str[]", [] { return loss_registry().names(); });
+  m.def("_names() -> str[]", [] { return operator_names(); });
 }
 
 }  // namespace kith::ops

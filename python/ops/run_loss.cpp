@@ -160,7 +160,11 @@ std::unique_ptr<Loss> make_loss(const std::string& name,
     ConfigNode node = parse_config(options, "options");
     forget_places(node);
     node.set("name", ConfigNode::text(name));
-    return loss_registry().make(node, name, {});
+    auto loss = loss_registry().make(node, name, {});
+    TORCH_CHECK_VALUE(loss->parameters().empty(), name,
+                      ": with these options it has parameters of its own, "
+                      "which an operator cannot learn");
+    return loss;
   } catch (const ConfigError& error) {
     TORCH_CHECK_VALUE(false, error.what());
   }

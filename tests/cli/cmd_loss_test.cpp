@@ -1,15 +1,14 @@
-// `kith loss`: the published values through the program, and what it says to
-// wrong input.
+// `kith loss`: what it says to wrong input, and what it draws by itself.
 
 #include <limits>
-#include <map>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "kith/core/npy.h"
-#include "tests/cli/golden_files.h"
+#include "kith/core/safetensors.h"
 #include "tests/cli/run_program.h"
 #include "tests/support/temp_dir.h"
 
@@ -17,128 +16,6 @@ namespace kith {
 namespace {
 
 using Json = nlohmann::json;
-
-const std::map<std::string, std::string> kLossOfItem = {
-    {"rsk", "recall_at_k"},
-    {"rsk_simix", "recall_at_k"},
-    {"pml_contrastive", "contrastive"},
-    {"rev_contrastive", "contrastive"}};
-
-std::vector<std::string> arguments_of(const GoldenFiles& golden,
-                                      const Json& meta, const Json& evaluation,
-                                      const std::string& precision,
-                                      const std::string& grad) {
-  std::vector<std::string> arguments = {
-      "loss",         kLossOfItem.at(golden.item),
-      "--embeddings", golden.path(evaluation.at("input")),
-      "--labels",     golden.path("labels"),
-      "--precision",  precision,
-      "--grad",       grad,
-      "--threads",    "1",
-      "--json"};
-  const auto add = [&](const std::string& flag, const std::string& value) {
-    arguments.push_back(flag);
-    arguments.push_back(value);
-  };
-  for (const auto& [key, value] : evaluation.at("hyper").items()) {
-    add("--set", key + "=" + value.dump());
-  }
-  if (golden.item.starts_with("rsk") && evaluation.at("variant") != "paper") {
-    add("--set", "query_in_database=true");
-  }
-  if (!evaluation.at("l2_normalize_input").get<bool>()) {
-    add("--normalize", "false");
-  }
-  if (meta.at("arrays").contains("triplets")) {
-    add("--tuples", golden.path("triplets"));
-  }
-  if (meta.at("arrays").contains("alphas")) {
-    add("--pairs", golden.path("pairs"));
-    add("--alphas", golden.path("alphas"));
-  }
-  return arguments;
-}
-
-void check(const GoldenFiles& golden, const Json& meta, const Json& evaluation,
-           const std::string& precision) {
-  SCOPED_TRACE(golden.item + "/" + golden.name + " " +
-               evaluation.at("name").get<std::string>() + " " + precision);
-  const TempDir folder;
-  const std::string grad = folder.file("grad.npy");
-  const ProgramResult result =
-      expect_success(arguments_of(golden, meta, evaluation, precision, grad));
-  const Json json = Json::parse(result.out);
-  // The code behind rev_contrastive adds 1e-6 to every coordinate of a
-  // difference, so it is matched to single precision only.
-  const bool exact = precision == "float64" && golden.item != "rev_contrastive";
-  const Json& allowed = evaluation.at(exact ? "tol64" : "tol32");
-  EXPECT_EQ(json.at("precision"), precision);
-  EXPECT_EQ(json.at("normalized"), evaluation.at("l2_normalize_input"));
-  EXPECT_NEAR(json.at("value").get<double>(),
-              evaluation.at("loss").get<double>(),
-              allowed.at("loss_abs").get<double>());
-
-  const Array expected = read_npy(golden.path(evaluation.at("grad")));
-  const Array actual = read_npy(grad);
-  ASSERT_EQ(actual.shape, expected.shape);
-  EXPECT_EQ(actual.dtype, precision == "float64" ? DType::kF64 : DType::kF32);
-  const std::vector<double> a = as_doubles(actual);
-  const std::vector<double> b = as_doubles(expected);
-  const double tolerance = allowed.at("grad_abs");
-  for (size_t i = 0; i < a.size(); ++i) {
-    ASSERT_NEAR(a[i], b[i], tolerance) << "element " << i;
-  }
-}
-
-/// The evaluation of a variant ("paper" or the code's) and an input ("x" not
-/// normalised, "e" normalised); the first if the case has no such input.
-const Json* pick(const Json& evaluations, bool paper, const std::string& input,
-                 bool last) {
-  const Json* picked = nullptr;
-  const Json* any = nullptr;
-  for (const Json& e : evaluations) {
-    if ((e.at("variant") == "paper") != paper) continue;
-    if (any == nullptr) any = &e;
-    if (e.at("input") == input && (picked == nullptr || last)) picked = &e;
-  }
-  return picked != nullptr ? picked : any;
-}
-
-/// Two evaluations of every case: both variants, both inputs, both precisions.
-void check_item(const std::string& item) {
-  const std::vector<GoldenFiles> cases = golden_files(item);
-  EXPECT_GE(cases.size(), 2u);
-  for (size_t i = 0; i < cases.size(); ++i) {
-    const Json meta = cases[i].meta();
-    const Json& all = meta.at("evaluations");
-    const bool odd = i % 2 == 1;
-    const bool last = i >= 2;
-    const Json* code = pick(all, false, odd ? "x" : "e", last);
-    const Json* paper = pick(all, true, odd ? "e" : "x", last);
-    ASSERT_TRUE(code != nullptr || paper != nullptr);
-    if (code != nullptr) check(cases[i], meta, *code, "float64");
-    if (paper != nullptr) check(cases[i], meta, *paper, "float32");
-    if (code == nullptr) check(cases[i], meta, all.back(), "float64");
-    if (paper == nullptr) {
-      check(cases[i], meta, *pick(all, false, odd ? "e" : "x", true),
-            "float32");
-    }
-  }
-}
-
-TEST(LossCommand, AgreesWithThePublishedRecallAtK) { check_item("rsk"); }
-
-TEST(LossCommand, AgreesWithThePublishedSimilarityMixup) {
-  check_item("rsk_simix");
-}
-
-TEST(LossCommand, AgreesWithContrastiveOnAllPairs) {
-  check_item("pml_contrastive");
-}
-
-TEST(LossCommand, AgreesWithContrastiveOnGivenTriplets) {
-  check_item("rev_contrastive");
-}
 
 /// Four classes of two points in the plane, as files.
 class LossCommandInput : public ::testing::Test {
@@ -227,7 +104,7 @@ TEST_F(LossCommandInput, WrongTuplesAreRefused) {
   const std::string outside = save("outside.npy", triplet);
   refuse(1, "contrastive", embeddings_, labels_, {"--tuples", outside},
          {outside, "positions 0 to 8", "0 to 7"});
-  const std::string wide = save("wide.npy", make_array(DType::kI64, {1, 4}));
+  const std::string wide = save("wide.npy", make_array(DType::kI64, {1, 5}));
   refuse(1, "contrastive", embeddings_, labels_, {"--tuples", wide},
          {wide, "2 or 3 columns"});
   refuse(1, "contrastive", embeddings_, labels_, {"--tuples", embeddings_},
@@ -286,6 +163,74 @@ TEST_F(LossCommandInput, WrongPairsAreRefused) {
   const std::string outside = save("outside.npy", pair);
   refused(1, "recall_at_k", {"--pairs", outside, "--alphas", alphas},
           {outside, "positions 0 to 8", "0 to 7"});
+}
+
+/// A tensor of ones, as a file of parameters.
+std::string save_proxies(const TempDir& folder, const std::string& file,
+                         const std::string& name,
+                         const std::vector<int64_t>& shape) {
+  Array proxies = make_array(DType::kF32, shape);
+  for (float& value : proxies.values<float>()) value = 1;
+  write_safetensors(folder.file(file), {{name, proxies}});
+  return folder.file(file);
+}
+
+TEST_F(LossCommandInput, DrawnParametersBelongToTheSeed) {
+  const auto run = [&](const std::string& labels,
+                       const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {
+        "loss",     "arcface", "--embeddings", embeddings_,
+        "--labels", labels,    "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Json::parse(expect_success(arguments).out);
+  };
+  const Json first = run(labels_, {"--seed", "1"});
+  EXPECT_EQ(first.at("classes"), 4);
+  EXPECT_EQ(run(labels_, {"--seed", "1"}), first);
+  EXPECT_NE(run(labels_, {"--seed", "2"}).at("value"), first.at("value"));
+  // Labels that are only names, in the same order.
+  Array names = make_array(DType::kI64, {8});
+  for (size_t i = 0; i < 8; ++i) {
+    names.values<int64_t>()[i] = -50 + 20 * static_cast<int64_t>(i / 2);
+  }
+  EXPECT_EQ(run(save("names.npy", names), {"--seed", "1"}), first);
+  const std::string slopes = folder_.file("slopes.safetensors");
+  run(labels_, {"--param-grads", slopes});
+  EXPECT_EQ(SafetensorsFile(slopes).at("proxies").shape,
+            (std::vector<int64_t>{4, 2}));
+}
+
+TEST_F(LossCommandInput, WrongParametersAreRefused) {
+  const auto refused = [&](int exit_code, const std::string& loss,
+                           const std::vector<std::string>& more,
+                           const std::vector<std::string_view>& parts) {
+    refuse(exit_code, loss, embeddings_, labels_, more, parts);
+  };
+  const std::string right =
+      save_proxies(folder_, "right.safetensors", "proxies", {4, 2});
+  expect_success({"loss", "arcface", "--embeddings", embeddings_, "--labels",
+                  labels_, "--params", right});
+  refused(2, "contrastive", {"--params", right},
+          {"--params", "contrastive", "no parameters"});
+  refused(2, "contrastive", {"--param-grads", folder_.file("slopes")},
+          {"--param-grads", "contrastive", "no parameters"});
+  const std::string unknown =
+      save_proxies(folder_, "unknown.safetensors", "proxy", {4, 2});
+  refused(1, "arcface", {"--params", unknown},
+          {unknown, "'proxy'", "proxies, class_map, W", "rename it"});
+  const std::string narrow =
+      save_proxies(folder_, "narrow.safetensors", "proxies", {4, 3});
+  refused(1, "arcface", {"--params", narrow},
+          {narrow, "'proxies'", "embeddings have 2 numbers"});
+  const std::string few =
+      save_proxies(folder_, "few.safetensors", "proxies", {3, 2});
+  refused(1, "arcface", {"--params", few},
+          {labels_, "labels are 0 to 3", few, "classes 0 to 2"});
+  const std::string missing = folder_.file("missing.safetensors");
+  refused(1, "arcface", {"--params", missing}, {missing, "No such file"});
+  refused(1, "arcface", {"--params", labels_}, {labels_});
+  const std::string nowhere = folder_.file("no/such/folder/slopes");
+  refused(1, "arcface", {"--param-grads", nowhere}, {nowhere});
 }
 
 TEST_F(LossCommandInput, TooManyVirtualExamplesAreRefused) {

@@ -228,19 +228,40 @@ class OtherRankingLosses(Case):
                    smooth_ap(*everything, temperature=0.1), [x])
 
 
+def triplets(labels):
+    """The first positive and the first negative of each that has both."""
+    same = labels[:, None] == labels
+    positive = (same & ~torch.eye(len(labels), dtype=torch.bool)).int()
+    anchors = positive.any(1).nonzero()[:, 0]
+    return torch.stack([anchors, positive.argmax(1)[anchors],
+                        (~same).int().argmax(1)[anchors]], 1)
+
+
 class AnyLoss(Case):
     def test_every_loss(self):
         self.assertIn("recall_at_k", kith_ops.names())
         for name in kith_ops.names():
             with self.subTest(name):
                 x, labels = batch()
-                value = kith_ops.loss(name, 2 * x, labels, normalize=True)
+                try:
+                    value = kith_ops.loss(name, 2 * x, labels, normalize=True)
+                except ValueError as error:
+                    self.assertIn("tuples", str(error))
+                    value = kith_ops.loss(name, 2 * x, labels, normalize=True,
+                                          tuples=triplets(labels))
                 self.assertTrue(torch.isfinite(value).item())
                 value.backward()
                 self.assertEqual(x.grad.shape, x.shape)
                 self.assertTrue(torch.isfinite(x.grad).all().item())
                 # Of a function of directions alone.
                 self.assertLess((x * x.grad).sum(1).abs().max().item(), 1e-9)
+
+    def test_losses_with_parameters_have_no_operator(self):
+        x, labels = batch()
+        for name in ("arcface", "proxy_anchor", "hist"):
+            self.assertNotIn(name, kith_ops.names())
+            with self.assertRaisesRegex(ValueError, "no loss is called"):
+                kith_ops.loss(name, x, labels)
 
     def test_contrastive(self):
         x, labels = batch()
