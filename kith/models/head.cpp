@@ -24,6 +24,10 @@ void HeadOptions::describe(OptionSet& set) {
       .choices({"none", "before", "after"});
   set.add("layer_norm_affine", layer_norm_affine,
           "LayerNorm has a learnt scale and shift.");
+  set.add("init", init,
+          "How the linear layer starts: uniform (LibTorch's), or he_normal: "
+          "weights of variance 2 / dim (fan_out), no bias.")
+      .choices({"uniform", "he_normal"});
   set.add("l2", l2, "Embeddings are unit vectors.");
 }
 
@@ -47,6 +51,10 @@ Head::Head(const HeadOptions& options, const Backbone& backbone)
                         options.layer_norm_affine)));
   }
   linear_ = register_module("linear", torch::nn::Linear(features, options.dim));
+  if (options.init == "he_normal") {
+    torch::nn::init::kaiming_normal_(linear_->weight, 0, torch::kFanOut);
+    torch::nn::init::zeros_(linear_->bias);
+  }
 }
 
 Tensor Head::pool(const Features& features) const {

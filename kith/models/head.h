@@ -15,6 +15,7 @@ struct HeadOptions {
   double gem_p = 3.0;
   std::string layer_norm = "none";
   bool layer_norm_affine = true;
+  std::string init = "uniform";
   bool l2 = true;
 
   void describe(OptionSet& set);

@@ -1,6 +1,8 @@
 #include "kith/models/head.h"
 
+#include <cmath>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
@@ -21,7 +23,9 @@ class NoBackbone final : public Backbone {
  public:
   explicit NoBackbone(int64_t features, bool has_token = false)
       : features_(features), has_token_(has_token) {}
-  Features forward(const Tensor& images) override { return {images, {}}; }
+  Features run(const Tensor& images, const Mixing&) override {
+    return {images, {}};
+  }
   int64_t features() const override { return features_; }
   bool has_token() const override { return has_token_; }
 
@@ -180,6 +184,22 @@ TEST(Head, LayerNormMayHaveNoParameters) {
             1e-5);
 }
 
+TEST(Head, StartsAsLibTorchOrHeNormal) {
+  torch::manual_seed(3);
+  const auto linear = [](const std::string& yaml) {
+    const Head head(options(yaml), NoBackbone(500));
+    const auto parameters = head.named_parameters();
+    return std::pair(parameters["linear.weight"], parameters["linear.bias"]);
+  };
+  const auto [weight, bias] = linear("{dim: 200}");
+  EXPECT_LE(weight.abs().max().item<double>(), 1 / std::sqrt(500.0) + 1e-7);
+  EXPECT_GT(bias.abs().max().item<double>(), 0);
+  const auto [he_weight, he_bias] = linear("{dim: 200, init: he_normal}");
+  EXPECT_NEAR(he_weight.mean().item<double>(), 0, 1e-3);
+  EXPECT_NEAR(he_weight.std().item<double>(), std::sqrt(2.0 / 200), 1e-3);
+  EXPECT_EQ(he_bias.abs().max().item<double>(), 0);
+}
+
 TEST(Head, RefusesBadOptions) {
   const auto refused = [](const std::string& yaml, const auto&... parts) {
     expect_error<ConfigError>([&] { options(yaml); }, parts...);
@@ -187,6 +207,7 @@ TEST(Head, RefusesBadOptions) {
   refused("{dim: 0}", "model.head.dim");
   refused("{pooling: gemm}", "model.head.pooling", "did you mean 'gem'?");
   refused("{gem_p: 0}", "model.head.gem_p", "greater than 0");
+  refused("{init: normal}", "model.head.init", "one of uniform, he_normal");
   refused("{layer_norm: both}", "one of none, before, after");
 }
 

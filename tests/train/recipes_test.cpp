@@ -169,6 +169,48 @@ TEST(Recipes, HaveThePublishedSettings) {
                  {"published.recall_any@1000", "99.6"}});
 }
 
+// Lim et al., CVPR 2022, supplement, Table 3.
+TEST(Recipes, OfHistHaveThePublishedSettings) {
+  expect_values(load("hist/cub200_resnet50.yaml"),
+                {{"data.name", "cub200"},
+                 {"sampler.name", "uniform"},
+                 {"sampler.batch", "32"},
+                 {"model.bn", "all"},
+                 {"model.head.dim", "512"},
+                 {"model.head.pooling", "max_average"},
+                 {"model.head.init", "he_normal"},
+                 {"model.head.layer_norm", "after"},
+                 {"model.head.layer_norm_affine", "false"},
+                 {"model.head.l2", "false"},
+                 {"loss.name", "hist"},
+                 {"loss.tau", "32"},
+                 {"loss.alpha", "1.1"},
+                 {"loss.hidden", "512"},
+                 {"loss.lr_distributions", "0.1"},
+                 {"loss.lr_hgnn", "6e-04"},
+                 {"optimizer.name", "adam"},
+                 {"optimizer.lr", "0.00012"},
+                 {"optimizer.weight_decay", "5e-05"},
+                 {"schedule.gamma", "0.5"},
+                 {"schedule.milestones", "[5, 10, 15, 20, 25, 30, 35]"},
+                 {"train.epochs", "40"},
+                 {"train.head_epochs", "1"},
+                 {"published.recall_any@1", "71.4"}});
+  expect_values(load("hist/cars196_resnet50.yaml"),
+                {{"loss.alpha", "0.9"},
+                 {"loss.lr_hgnn", "0.001"},
+                 {"optimizer.weight_decay", "1e-04"},
+                 {"train.epochs", "50"},
+                 {"published.recall_any@8", "97.8"}});
+  expect_values(load("hist/sop_resnet50.yaml"),
+                {{"model.bn", "train"},
+                 {"loss.tau", "16"},
+                 {"loss.alpha", "2"},
+                 {"loss.lr_distributions", "0.01"},
+                 {"train.epochs", "60"},
+                 {"published.recall_any@1000", "98.9"}});
+}
+
 TEST(Recipes, ReferenceOnCars) {
   expect_values(load("cars196_mobilenet.yaml"),
                 {{"data.name", "csv"},
