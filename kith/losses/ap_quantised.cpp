@@ -25,6 +25,18 @@ class ApQuantisedLoss final : public Loss {
  public:
   static constexpr const char* kSummary =
       "quantised AP (He et al., CVPR 2018; Revaud et al., ICCV 2019)";
+  static constexpr PartFacts kFacts = {
+      .formula =
+          "b_m = 1 - 2 m / (Q - 1) for m = 0 .. Q - 1, the centres of "
+          "triangular bins\n"
+          "h+_m, h_m: positives of q, all but q, in bin m; H+, H: their sums "
+          "from b_0 = 1 down\n"
+          "AP(q) = sum_m h+_m H+_m / H_m / |P_q|\n"
+          "loss = mean over queries with positives of 1 - AP(q)",
+      .source =
+          "He, Lu & Sclaroff, CVPR 2018; Revaud, Almazan, Rezende & de Souza, "
+          "ICCV 2019",
+      .cost = "O(M^2 D) time, O(M Q) more; memory_mb and O(M (D + Q)) memory"};
   using Options = ApQuantisedOptions;
 
   explicit ApQuantisedLoss(Options options) : options_(std::move(options)) {

@@ -31,6 +31,16 @@ struct CircleOptions : MixedRowOptions {
 class CircleLoss final : public Loss {
  public:
   static constexpr const char* kSummary = "circle loss (Sun et al., CVPR 2020)";
+  static constexpr PartFacts kFacts = {
+      .formula =
+          "l(a) = softplus(\n"
+          "    log sum_{p in P_a} e^{-gamma [1 + m - s_ap]+ (s_ap - (1 - m))}\n"
+          "  + log sum_{n in N_a} e^{gamma [s_an + m]+ (s_an - m)})\n"
+          "loss = mean over the anchors with a value above zero; with detach "
+          "the brackets are constants in the gradient",
+      .source = "Sun, Cheng, Zhang, Zhang, Zheng, Wang & Wei, CVPR 2020",
+      .cost = "O(M^2 D) time; memory_mb and O(M D) memory",
+      .golden = "pml_circle"};
   using Options = CircleOptions;
 
   explicit CircleLoss(Options options) : options_(std::move(options)) {

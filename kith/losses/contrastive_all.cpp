@@ -36,6 +36,16 @@ class ContrastiveAllLoss final : public Loss {
  public:
   static constexpr const char* kSummary =
       "contrastive over all pairs of the batch, at any batch size";
+  static constexpr PartFacts kFacts = {
+      .formula =
+          "loss = mean of [D_ij - pos_margin]+ over positive pairs + mean of "
+          "[neg_margin - D_ij]+ over negative pairs, each over its terms above "
+          "zero",
+      .source =
+          "Hadsell, Chopra & LeCun, CVPR 2006; all pairs as in "
+          "pytorch-metric-learning",
+      .cost = "O(M^2 D) time; memory_mb and O(M D) memory",
+      .golden = "pml_contrastive"};
   using Options = ContrastiveAllOptions;
 
   explicit ContrastiveAllLoss(Options options) : options_(std::move(options)) {

@@ -32,6 +32,17 @@ struct FastApOptions : MixedRowOptions {
 class FastApLoss final : public Loss {
  public:
   static constexpr const char* kSummary = "FastAP (Cakir et al., CVPR 2019)";
+  static constexpr PartFacts kFacts = {
+      .formula =
+          "d = 2 - 2 s in [0, 4]; c_l = 4 l / L for l = 0 .. L, the centres of "
+          "triangular bins\n"
+          "h+_l, h_l: positives of q, all but q, in bin l; H+, H: their sums "
+          "from c_0 = 0 up\n"
+          "AP(q) = sum_l h+_l H+_l / H_l / |P_q|\n"
+          "loss = mean over queries with positives of 1 - AP(q)",
+      .source = "Cakir, He, Xia, Kulis & Sclaroff, CVPR 2019",
+      .cost = "O(M^2 D) time, O(M L) more; memory_mb and O(M (D + L)) memory",
+      .golden = "fastap, pml_fastap"};
   using Options = FastApOptions;
 
   explicit FastApLoss(Options options) : options_(std::move(options)) {

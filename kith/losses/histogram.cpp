@@ -26,6 +26,14 @@ class HistogramLoss final : public Loss {
  public:
   static constexpr const char* kSummary =
       "histogram loss (Ustinova & Lempitsky, NeurIPS 2016)";
+  static constexpr PartFacts kFacts = {
+      .formula =
+          "h+, h-: triangular histograms of s over all positive and all "
+          "negative pairs, on R centres of [-1, 1], each of sum 1\n"
+          "loss = sum_r h-_r sum_{q <= r} h+_q",
+      .source = "Ustinova & Lempitsky, NeurIPS 2016",
+      .cost = "O(M^2 D) time, O(M R) more; memory_mb and O(M (D + R)) memory",
+      .golden = "pml_histogram, rev_histogram"};
   using Options = HistogramOptions;
 
   explicit HistogramLoss(Options options) : options_(std::move(options)) {

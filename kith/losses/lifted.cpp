@@ -36,6 +36,14 @@ class LiftedLoss final : public Loss {
  public:
   static constexpr const char* kSummary =
       "generalised lifted structure (Hermans et al., 2017)";
+  static constexpr PartFacts kFacts = {
+      .formula =
+          "l(a) = [log sum_{p in P_a} e^{D_ap - pos_margin} + log sum_{n in "
+          "N_a} e^{neg_margin - D_an}]+, an empty sum counts 0\n"
+          "loss = mean over anchors of l(a), + l2 * mean |e|^2",
+      .source = "Hermans, Beyer & Leibe, arXiv 2017",
+      .cost = "O(M^2 D) time; memory_mb and O(M D) memory",
+      .golden = "pml_generalized_lifted, rev_lifted"};
   using Options = LiftedOptions;
 
   explicit LiftedLoss(Options options) : options_(std::move(options)) {

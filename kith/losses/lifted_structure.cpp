@@ -26,6 +26,14 @@ class LiftedStructureLoss final : public Loss {
  public:
   static constexpr const char* kSummary =
       "lifted structure (Song et al., CVPR 2016)";
+  static constexpr PartFacts kFacts = {
+      .formula =
+          "J(a,p) = D_ap - pos_margin + log(sum_{n in N_a} e^{neg_margin - "
+          "D_an} + sum_{n in N_p} e^{neg_margin - D_pn})\n"
+          "loss = mean over ordered pairs of positives of [J(a,p)]+^2 / 2",
+      .source = "Song, Xiang, Jegelka & Savarese, CVPR 2016",
+      .cost = "O(M^2 D) time; memory_mb and O(M D) memory",
+      .golden = "pml_lifted_structure"};
   using Options = LiftedStructureOptions;
 
   explicit LiftedStructureLoss(Options options) : options_(std::move(options)) {

@@ -41,6 +41,16 @@ class MultiSimilarityLoss final : public Loss {
  public:
   static constexpr const char* kSummary =
       "multi-similarity (Wang et al., CVPR 2019)";
+  static constexpr PartFacts kFacts = {
+      .formula =
+          "keep negatives with s_an > min_p s_ap - epsilon, and positives with "
+          "s_ap < max_n s_an + epsilon\n"
+          "l(a) = 1/alpha log(1 + sum_p e^{-alpha (s_ap - base)}) + 1/beta "
+          "log(1 + sum_n e^{beta (s_an - base)})\n"
+          "loss = mean over the batch of l(a)",
+      .source = "Wang, Han, Huang, Dong & Scott, CVPR 2019",
+      .cost = "O(M^2 D) time; memory_mb and O(M D) memory",
+      .golden = "pml_multisimilarity, rev_multisimilarity"};
   using Options = MultiSimilarityOptions;
 
   explicit MultiSimilarityLoss(Options options) : options_(std::move(options)) {

@@ -24,6 +24,15 @@ class NtXentLoss final : public Loss {
  public:
   static constexpr const char* kSummary =
       "NT-Xent / InfoNCE over all positive pairs (Sohn 2016; Chen et al. 2020)";
+  static constexpr PartFacts kFacts = {
+      .formula =
+          "l(a,p) = -log(e^{s_ap/t} / (e^{s_ap/t} + sum_{n in N_a} "
+          "e^{s_an/t}))\n"
+          "loss = mean over ordered pairs of positives of l(a,p)",
+      .source =
+          "Sohn, NeurIPS 2016; Chen, Kornblith, Norouzi & Hinton, ICML 2020",
+      .cost = "O(M^2 D) time; memory_mb and O(M D) memory",
+      .golden = "pml_ntxent"};
   using Options = NtXentOptions;
 
   explicit NtXentLoss(Options options) : options_(std::move(options)) {

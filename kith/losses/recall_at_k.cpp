@@ -40,6 +40,16 @@ class RecallAtKLoss final : public Loss {
  public:
   static constexpr const char* kSummary =
       "Recall@k surrogate, RS@k (Patel et al., CVPR 2022)";
+  static constexpr PartFacts kFacts = {
+      .formula =
+          "r(q,x) = 1 + sum_{z != q,x} sigma_t2(s_qz - s_qx) for x in P_q\n"
+          "R_k(q) = min(k, sum_{x in P_q} sigma_t1(k - r(q,x))) / min(k, "
+          "|P_q|)\n"
+          "loss = mean over k and over queries with positives of 1 - R_k(q)",
+      .source = "Patel, Tolias & Matas, CVPR 2022",
+      .cost =
+          "O(M^2 (D + P)) time, P positives a row; memory_mb and O(M D) memory",
+      .golden = "rsk, rsk_simix"};
   using Options = RecallAtKOptions;
 
   explicit RecallAtKLoss(Options options) : options_(std::move(options)) {

@@ -30,6 +30,15 @@ struct SmoothApOptions : MixedRowOptions {
 class SmoothApLoss final : public Loss {
  public:
   static constexpr const char* kSummary = "Smooth-AP (Brown et al., ECCV 2020)";
+  static constexpr PartFacts kFacts = {
+      .formula =
+          "R(x, Z) = 1 + sum_{z in Z, z != x} sigma_t(s_qz - s_qx)\n"
+          "AP(q) = 1/|P_q| sum_{x in P_q} R(x, P_q) / R(x, all but q)\n"
+          "loss = mean over queries with positives of 1 - AP(q)",
+      .source = "Brown, Xie, Kalogeiton & Zisserman, ECCV 2020",
+      .cost =
+          "O(M^2 (D + P)) time, P positives a row; memory_mb and O(M D) memory",
+      .golden = "smoothap"};
   using Options = SmoothApOptions;
 
   explicit SmoothApLoss(Options options) : options_(std::move(options)) {

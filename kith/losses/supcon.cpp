@@ -24,6 +24,16 @@ class SupconLoss final : public Loss {
  public:
   static constexpr const char* kSummary =
       "supervised contrastive (Khosla et al., NeurIPS 2020)";
+  static constexpr PartFacts kFacts = {
+      .formula =
+          "l(a) = -1/|P_a| sum_{p in P_a} log(e^{s_ap/t} / sum_{j != a} "
+          "e^{s_aj/t})\n"
+          "loss = mean over the anchors with a value above zero of l(a)",
+      .source =
+          "Khosla, Teterwak, Wang, Sarna, Tian, Isola, Maschinot, Liu & "
+          "Krishnan, NeurIPS 2020",
+      .cost = "O(M^2 D) time; memory_mb and O(M D) memory",
+      .golden = "pml_supcon"};
   using Options = SupconOptions;
 
   explicit SupconLoss(Options options) : options_(std::move(options)) {

@@ -1,157 +1,176 @@
 // What every registered loss must do, on the whole batch and on tuples of each
 // width that it takes. A new loss is tested here without any change.
 
+#include <algorithm>
 #include <cmath>
-#include <ostream>
-#include <string>
+#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
 #include "kith/losses/loss.h"
-#include "kith/miners/miner.h"
 #include "kith/ops/pairwise.h"
+#include "tests/support/torch/loss_subjects.h"
 #include "tests/support/torch/losses.h"
 #include "tests/support/torch/tensors.h"
 
 namespace kith {
 namespace {
 
-struct Subject {
-  std::string name;
-  int64_t width = 0;  ///< Columns of the tuples it is given; 0: none.
-};
-
-void PrintTo(const Subject& subject, std::ostream* out) {
-  *out << subject.name << " with tuples of " << subject.width;
-}
-
-std::vector<Subject> subjects() {
-  std::vector<Subject> all;
-  for (const std::string& name : loss_registry().names()) {
-    all.push_back({name, 0});
-    for (int64_t width : make_loss("{name: " + name + "}")->tuple_widths()) {
-      all.push_back({name, width});
-    }
-  }
-  return all;
-}
-
 /// Shuffled classes of 6, 4, 3, 2 and 1; the labels are not contiguous.
 Tensor mixed_labels() {
   return labels_of({7, -2, 7, 40, 3, -2, 7, 11, 40, 7, -2, 3, 7, 40, -2, 7});
 }
 
-class LossConformance : public ::testing::TestWithParam<Subject> {
- protected:
-  LossConformance() : loss_(make_loss("{name: " + GetParam().name + "}")) {}
+/// A loss and a batch for it.
+struct Case {
+  std::unique_ptr<Loss> loss;
+  LossInput input;
 
-  /// Unit vectors with tuples of the wanted width.
-  LossInput input(const Tensor& embeddings, const Tensor& labels) const {
-    LossInput input;
-    input.embeddings = embeddings;
-    input.labels = labels;
-    const int64_t width = GetParam().width;
-    if (width == 0) return input;
-    Rng rng(5, Stream::kMiner);
-    const Tensor triplets =
-        miner_registry()
-            .make(parse_config("{name: random}", "test"), "miner")
-            ->mine(embeddings, labels, rng);
-    const auto columns = [&](int64_t a, int64_t b) {
-      return torch::stack({triplets.select(1, a), triplets.select(1, b)}, 1);
-    };
-    input.tuples =
-        width == 3 ? triplets : torch::cat({columns(0, 1), columns(0, 2)});
-    if (width == 2 && !takes(input)) input.tuples = columns(0, 1);
-    return input;
-  }
-
-  /// Some losses want pairs of positives only.
-  bool takes(const LossInput& input) const {
-    try {
-      compute_loss(*loss_, input);
-    } catch (const c10::ValueError&) {
-      return false;
+  LossGradient differentiate() const {
+    for (const auto& [name, value] : loss->parameters()) {
+      value.mutable_grad().reset();
     }
-    return true;
+    return kith::differentiate(*loss, input);
+  }
+  double value() const {
+    return compute_loss(*loss, input).value.item<double>();
+  }
+  double value_at(const Tensor& embeddings) const {
+    LossInput moved = input;
+    moved.embeddings = embeddings;
+    return compute_loss(*loss, moved).value.item<double>();
+  }
+};
+
+class LossConformance : public ::testing::TestWithParam<LossSubject> {
+ protected:
+  /// There are more classes than the batch has.
+  static Case make(const Tensor& embeddings, const Tensor& labels) {
+    Case made;
+    made.loss = make_loss_for("{name: " + GetParam().name + "}", embeddings,
+                              count_classes(labels) + 2);
+    made.input = input_for(*made.loss, embeddings, labels, GetParam().width);
+    return made;
   }
 
-  LossInput mixed(at::ScalarType type = at::kDouble) const {
+  /// Unit vectors.
+  static Case mixed(at::ScalarType type = at::kDouble,
+                    const c10::Device& device = at::kCPU) {
     const Tensor labels = mixed_labels();
     const Tensor x = normalize_rows(random_normal({labels.size(0), 6}, 1));
-    return input(x.to(type), labels);
+    return make(x.to(device, type), labels.to(device));
   }
 
-  double value(const LossInput& input) const {
-    return compute_loss(*loss_, input).value.item<double>();
-  }
-
-  void expect_finite(const LossInput& input) const {
-    const LossGradient result = differentiate(*loss_, input);
+  static void expect_finite(const Case& at) {
+    const LossGradient result = at.differentiate();
     EXPECT_TRUE(std::isfinite(result.value)) << result.value;
     EXPECT_TRUE(result.connected);
     ASSERT_TRUE(result.gradient.defined());
-    EXPECT_EQ(result.gradient.sizes(), input.embeddings.sizes());
+    EXPECT_EQ(result.gradient.sizes(), at.input.embeddings.sizes());
     EXPECT_TRUE(torch::isfinite(result.gradient).all().item<bool>())
         << result.gradient;
-  }
-
-  void expect_finite(const Tensor& embeddings, const Tensor& labels) const {
-    for (at::ScalarType type : {at::kDouble, at::kFloat}) {
-      expect_finite(input(embeddings.to(type), labels));
+    for (const auto& [name, value] : at.loss->parameters()) {
+      if (!value.grad().defined()) continue;
+      EXPECT_TRUE(torch::isfinite(value.grad()).all().item<bool>())
+          << name << "\n"
+          << value.grad();
     }
   }
 
-  std::unique_ptr<Loss> loss_;
+  static void expect_finite(const Tensor& embeddings, const Tensor& labels) {
+    for (at::ScalarType type : {at::kDouble, at::kFloat}) {
+      expect_finite(make(embeddings.to(type), labels));
+    }
+  }
 };
 
+/// Some directions of a space: unit vectors and coordinates.
+std::vector<Tensor> directions(at::IntArrayRef sizes) {
+  std::vector<Tensor> all;
+  for (uint64_t seed = 100; seed < 110; ++seed) {
+    const Tensor direction = random_normal(sizes.vec(), seed);
+    all.push_back(direction / direction.norm());
+  }
+  const int64_t count = all[0].numel();
+  for (int64_t i = 0; i < count; i += std::max<int64_t>(count / 20, 1)) {
+    Tensor direction = torch::zeros({count}, torch::kDouble);
+    direction[i] = 1;
+    all.push_back(direction.view(sizes));
+  }
+  return all;
+}
+
+constexpr double kStep = 1e-6;
+
 TEST_P(LossConformance, GradientIsTheDerivativeOfTheValue) {
-  if (!loss_->gradient_is_derivative()) {
+  const Case at = mixed();
+  if (!at.loss->gradient_is_derivative()) {
     GTEST_SKIP() << "by intention the gradient is not the derivative";
   }
-  const LossInput at = mixed();
-  const LossGradient result = differentiate(*loss_, at);
+  const LossGradient result = at.differentiate();
   const double scale = result.gradient.abs().max().item<double>();
   ASSERT_GT(scale, 0);
-  constexpr double kStep = 1e-6;
-  const auto expect_slope = [&](const Tensor& direction) {
-    LossInput ahead = at;
-    LossInput behind = at;
-    ahead.embeddings = at.embeddings + kStep * direction;
-    behind.embeddings = at.embeddings - kStep * direction;
-    const double slope = (value(ahead) - value(behind)) / (2 * kStep);
+  const Tensor& x = at.input.embeddings;
+  for (const Tensor& direction : directions(x.sizes())) {
+    const double slope = (at.value_at(x + kStep * direction) -
+                          at.value_at(x - kStep * direction)) /
+                         (2 * kStep);
     EXPECT_NEAR(slope, (result.gradient * direction).sum().item<double>(),
                 1e-5 * scale);
-  };
-  for (uint64_t seed = 100; seed < 110; ++seed) {
-    const Tensor direction = random_normal({16, 6}, seed);
-    expect_slope(direction / direction.norm());
   }
-  for (int64_t i = 0; i < 96; i += 5) {
-    Tensor direction = torch::zeros({96}, torch::kDouble);
-    direction[i] = 1;
-    expect_slope(direction.view({16, 6}));
+}
+
+TEST_P(LossConformance, GradientsOfItsParametersAreDerivatives) {
+  const Case at = mixed();
+  const NamedTensors parameters = at.loss->parameters();
+  if (parameters.empty()) GTEST_SKIP() << "it has no parameters";
+  at.differentiate();
+  for (const auto& [name, value] : parameters) {
+    SCOPED_TRACE(name);
+    Tensor live = value;
+    ASSERT_EQ(live.scalar_type(), at::kDouble);
+    ASSERT_TRUE(live.requires_grad());
+    ASSERT_TRUE(live.grad().defined());
+    const Tensor gradient = live.grad().clone();
+    const double scale = gradient.abs().max().item<double>();
+    EXPECT_GT(scale, 0);
+    const torch::NoGradGuard no_grad;
+    const Tensor before = live.clone();
+    const auto value_at = [&](const Tensor& moved) {
+      live.copy_(moved);
+      return at.value();
+    };
+    for (const Tensor& direction : directions(live.sizes())) {
+      const double slope = (value_at(before + kStep * direction) -
+                            value_at(before - kStep * direction)) /
+                           (2 * kStep);
+      EXPECT_NEAR(slope, (gradient * direction).sum().item<double>(),
+                  1e-5 * scale);
+    }
+    live.copy_(before);
   }
 }
 
 TEST_P(LossConformance, PermutingTheBatchPermutesTheGradient) {
-  if (loss_->depends_on_order() && GetParam().width == 0) {
+  Case at = mixed();
+  const std::vector<int64_t> widths = at.loss->tuple_widths();
+  // The widest tuples leave nothing to choose.
+  if (at.loss->depends_on_order() &&
+      (widths.empty() || GetParam().width != widths.back())) {
     GTEST_SKIP() << "chooses pairs by their order in the batch";
   }
-  const LossInput plain = mixed();
-  const LossGradient before = differentiate(*loss_, plain);
+  const LossGradient before = at.differentiate();
   const Tensor order = random_permutation(16, 3);
-  LossInput moved;
-  moved.embeddings = plain.embeddings.index_select(0, order);
-  moved.labels = plain.labels.index_select(0, order);
-  if (plain.tuples.defined()) {
+  at.input.embeddings = at.input.embeddings.index_select(0, order);
+  at.input.labels = at.input.labels.index_select(0, order);
+  if (at.input.tuples.defined()) {
     const Tensor new_place = order.argsort();
-    moved.tuples =
-        new_place.index_select(0, plain.tuples.flatten()).view_as(plain.tuples);
+    at.input.tuples = new_place.index_select(0, at.input.tuples.flatten())
+                          .view_as(at.input.tuples);
   }
-  const LossGradient after = differentiate(*loss_, moved);
+  const LossGradient after = at.differentiate();
   EXPECT_NEAR(after.value, before.value, 1e-12 * std::abs(before.value));
   EXPECT_LE(
       max_difference(after.gradient, before.gradient.index_select(0, order)),
@@ -159,17 +178,27 @@ TEST_P(LossConformance, PermutingTheBatchPermutesTheGradient) {
 }
 
 TEST_P(LossConformance, LabelsAreOnlyNames) {
-  const LossInput plain = mixed();
-  LossInput renamed = plain;
-  renamed.labels = plain.labels * -1000 + 17;
+  Case at = mixed();
+  if (at.loss->classes() > 0) {
+    GTEST_SKIP() << "labels are the numbers of its parameters";
+  }
   // Sums run in another order.
-  const double expected = value(plain);
-  EXPECT_NEAR(value(renamed), expected, 1e-14 * std::abs(expected));
+  const double expected = at.value();
+  at.input.labels = at.input.labels * -1000 + 17;
+  EXPECT_NEAR(at.value(), expected, 1e-14 * std::abs(expected));
+}
+
+TEST_P(LossConformance, ClassesOfItsParametersAreChecked) {
+  Case at = mixed();
+  if (at.loss->classes() == 0) GTEST_SKIP() << "labels are only names";
+  EXPECT_EQ(at.loss->classes(), 7);
+  at.input.labels = at.input.labels + 3;  // 5 classes: the last becomes 7
+  EXPECT_THROW(at.value(), c10::ValueError);
 }
 
 TEST_P(LossConformance, SinglePrecisionAgreesWithDouble) {
-  const LossGradient wide = differentiate(*loss_, mixed(at::kDouble));
-  const LossGradient narrow = differentiate(*loss_, mixed(at::kFloat));
+  const LossGradient wide = mixed(at::kDouble).differentiate();
+  const LossGradient narrow = mixed(at::kFloat).differentiate();
   EXPECT_EQ(narrow.gradient.scalar_type(), at::kFloat);
   EXPECT_NEAR(narrow.value, wide.value, 1e-5 * std::abs(wide.value) + 1e-6);
   EXPECT_LE(max_difference(narrow.gradient, wide.gradient),
@@ -211,9 +240,9 @@ TEST_P(LossConformance, OppositeAndOrthogonalEmbeddings) {
 TEST_P(LossConformance, WhatIsNotANumberStaysVisible) {
   for (const double bad : {std::nan(""), HUGE_VAL}) {
     for (at::ScalarType type : {at::kDouble, at::kFloat}) {
-      LossInput input = mixed(type);
-      input.embeddings[4][2] = bad;
-      const LossGradient result = differentiate(*loss_, input);
+      const Case at = mixed(type);
+      at.input.embeddings[4][2] = bad;
+      const LossGradient result = at.differentiate();
       EXPECT_FALSE(std::isfinite(result.value)) << result.value;
     }
   }
@@ -222,25 +251,32 @@ TEST_P(LossConformance, WhatIsNotANumberStaysVisible) {
 TEST_P(LossConformance, CudaAgreesWithTheCpu) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
   for (at::ScalarType type : {at::kDouble, at::kFloat}) {
-    const LossInput here = mixed(type);
-    const LossGradient cpu = differentiate(*loss_, here);
-    const LossGradient gpu = differentiate(*loss_, moved_to(here, at::kCUDA));
+    const Case here = mixed(type);
+    const Case there = mixed(type, at::kCUDA);
+    const LossGradient cpu = here.differentiate();
+    const LossGradient gpu = there.differentiate();
     const double digits = type == at::kDouble ? 1e-11 : 1e-4;
-    EXPECT_NEAR(gpu.value, cpu.value, digits);
+    EXPECT_NEAR(gpu.value, cpu.value,
+                digits * std::max(1.0, std::abs(cpu.value)));
     EXPECT_LE(max_difference(gpu.gradient, cpu.gradient),
               digits * cpu.gradient.abs().max().item<double>());
+    const NamedTensors expected = here.loss->parameters();
+    const NamedTensors actual = there.loss->parameters();
+    ASSERT_EQ(actual.size(), expected.size());
+    for (size_t i = 0; i < actual.size(); ++i) {
+      const Tensor gradient = expected[i].second.grad();
+      EXPECT_TRUE(actual[i].second.is_cuda()) << actual[i].first;
+      EXPECT_LE(max_difference(actual[i].second.grad(), gradient),
+                digits * gradient.abs().max().item<double>())
+          << actual[i].first;
+    }
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Losses, LossConformance,
-                         ::testing::ValuesIn(subjects()),
+                         ::testing::ValuesIn(loss_subjects()),
                          [](const auto& param_info) {
-                           const Subject& subject = param_info.param;
-                           return subject.name +
-                                  (subject.width == 0
-                                       ? ""
-                                       : "_tuples_of_" +
-                                             std::to_string(subject.width));
+                           return param_info.param.test_name();
                          });
 
 }  // namespace

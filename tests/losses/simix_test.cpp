@@ -12,6 +12,7 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/torch/batches.h"
 #include "tests/support/torch/expect_gradient.h"
+#include "tests/support/torch/loss_subjects.h"
 #include "tests/support/torch/reference_losses.h"
 
 namespace kith {
@@ -20,7 +21,10 @@ namespace {
 std::vector<std::string> losses() {
   std::vector<std::string> names;
   for (const std::string& name : loss_registry().names()) {
-    if (make_loss("{name: " + name + "}")->takes_mixed()) names.push_back(name);
+    const auto loss =
+        make_loss_for("{name: " + name + "}", torch::empty({1, 4}),
+                      /*classes=*/2);
+    if (loss->takes_mixed()) names.push_back(name);
   }
   return names;
 }
@@ -75,7 +79,8 @@ TEST_P(SimixLoss, WithoutPairsIsThePlainLoss) {
 /// The same loss on a batch that holds the virtual vectors. Losses of distances
 /// are no such function: the vectors are not unit, and D^2 is 2 - 2 s.
 TEST_P(SimixLoss, IsTheLossOfTheLongerBatch) {
-  for (const char* name : {"contrastive_all", "lifted", "lifted_structure"}) {
+  for (const char* name :
+       {"contrastive_all", "lifted", "lifted_structure", "triplet_all"}) {
     if (GetParam() == name) GTEST_SKIP() << "a loss of distances";
   }
   const LabelledBatch batch = make_batch({7, 1, 5, 8, 2, 6, 1, 9, 3}, 12, 7);

@@ -144,6 +144,16 @@ Tensor contrastive_all(const Similarities& in) {
   return active_mean(positives, in) + active_mean(negatives, in);
 }
 
+Tensor triplet_all(const Similarities& in) {
+  std::vector<Tensor> terms;
+  for (const Row& row : rows_of(in)) {
+    terms.push_back((distance(row.positives).unsqueeze(1) -
+                     distance(row.negatives).unsqueeze(0) + 0.05)
+                        .flatten());
+  }
+  return active_mean(terms, in);
+}
+
 Tensor lifted(const Similarities& in) {
   std::vector<Tensor> terms;
   for (const Row& row : rows_of(in)) {
@@ -214,6 +224,24 @@ Tensor npair(const Similarities& in) {
   return mean_of(terms, in);
 }
 
+/// The angular part has alpha 45 degrees, and similarities of the normalised
+/// vectors.
+Tensor angular(const Similarities& in) {
+  const Tensor norm = in.s.diag().sqrt();
+  const Tensor s = in.s / (norm.unsqueeze(1) * norm.unsqueeze(0));
+  std::vector<Tensor> terms;
+  for (const auto& [label, all] : members(in.row_labels)) {
+    const Tensor other = in.column_labels != label;
+    for (size_t i = 0; i < all.size() && all.size() > 1; ++i) {
+      const int64_t a = all[i];
+      const int64_t p = all[(i + 1) % all.size()];
+      const Tensor negatives = (s[a] + s[p]).masked_select(other);
+      terms.push_back((4 * negatives - 4 * s[a][p]).exp().sum().log1p());
+    }
+  }
+  return npair(in) + 2 * mean_of(terms, in);
+}
+
 struct Reference {
   std::function<Tensor(const Similarities&)> value;
   bool euclidean = false;
@@ -232,6 +260,8 @@ const std::map<std::string, Reference>& references() {
       {"nt_xent", {nt_xent}},
       {"multi_similarity", {multi_similarity}},
       {"contrastive_all", {contrastive_all, /*euclidean=*/true}},
+      {"triplet_all", {triplet_all, /*euclidean=*/true}},
+      {"angular", {angular, /*euclidean=*/false, 0.005}},
       {"circle", {std::bind(reference_circle, _1, true)}},
       {"lifted", {lifted, /*euclidean=*/true, 0.005}},
       {"lifted_structure", {lifted_structure, /*euclidean=*/true}},
