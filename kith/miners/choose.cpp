@@ -1,0 +1,47 @@
+#include "kith/miners/choose.h"
+
+#include <torch/torch.h>
+
+namespace kith {
+
+Tensor draw_uniform(Rng& rng, int64_t draws, int64_t count,
+                    c10::Device device) {
+  const Tensor host = torch::empty({draws, count}, torch::kDouble);
+  double* values = host.data_ptr<double>();
+  for (int64_t i = 0; i < draws * count; ++i) values[i] = rng.uniform();
+  return host.to(device, /*non_blocking=*/true);
+}
+
+Tensor which_of(const Tensor& u, const Tensor& count) {
+  // The conversion cuts off. With u at most 1 - 2^-53 the product is rounded
+  // below the count, if that has up to 53 bits.
+  return (u * count).to(count.scalar_type());
+}
+
+Choice choose_uniform(const Tensor& mask, const Tensor& u) {
+  return choose_weighted(mask.to(torch::kInt), u);
+}
+
+Choice choose_weighted(Tensor weights, const Tensor& u) {
+  weights.cumsum_(1);
+  const Tensor total = weights.select(1, -1);
+  const Tensor wanted = which_of(u, total).add_(1);
+  const Tensor position =
+      torch::searchsorted(weights, wanted.unsqueeze(1)).squeeze(1);
+  const Tensor found = total > 0;
+  return {position.mul_(found), found};
+}
+
+Tensor triplets(const Tensor& keep, const Tensor& positives,
+                const Tensor& negatives) {
+  const Tensor anchors = keep.nonzero().flatten();
+  return torch::stack({anchors, positives.index_select(0, anchors),
+                       negatives.index_select(0, anchors)},
+                      1);
+}
+
+Tensor no_tuples(const Tensor& like, int64_t width) {
+  return torch::empty({0, width}, like.options().dtype(torch::kLong));
+}
+
+}  // namespace kith
