@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <numeric>
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/rng.h"
+#include "kith/samplers/classes.h"
 #include "kith/samplers/sampler.h"
 
 namespace kith {
@@ -107,15 +107,20 @@ class ClassBalancedSampler final : public Sampler {
  public:
   static constexpr const char* kSummary =
       "m images of each of M/m classes (RS@k and most papers)";
+  static constexpr PartFacts kFacts = {
+      .formula =
+          "groups_c = the images of class c, shuffled, m at a time\n"
+          "batch    = one group of each of M/m classes, at most all classes\n"
+          "epoch    = the largest T with sum_c min(groups_c, T) >= T M/m\n"
+          "           batches; no image comes twice, and classes with fewer\n"
+          "           than m images are left out",
+      .source = "Patel, Tolias & Matas, CVPR 2022",
+      .cost = "O(N + N/m log C) time, C classes, and O(N) memory an epoch"};
   using Options = ClassBalancedOptions;
 
   ClassBalancedSampler(const Options& options, const SamplerInput& input)
       : per_class_(options.per_class), seed_(input.seed) {
-    if (options.batch % per_class_ != 0) {
-      throw ConfigError("'sampler.batch' (" + std::to_string(options.batch) +
-                        ") must be a multiple of 'sampler.per_class' (" +
-                        std::to_string(per_class_) + ")");
-    }
+    check_multiple(options.batch, per_class_);
     group_by_class(input);
     classes_a_batch_ = options.batch / per_class_;
     const auto classes = static_cast<int64_t>(classes_.size());
@@ -132,7 +137,7 @@ class ClassBalancedSampler final : public Sampler {
   std::vector<std::vector<int64_t>> epoch(
       const EpochInput& input) const override {
     Rng rng(seed_, Stream::kSampler, {input.epoch});
-    std::vector<std::vector<int64_t>> images = classes_;
+    ClassImages images = classes_;
     std::vector<int64_t> groups;  // left, by class
     for (auto& members : images) {
       rng.shuffle(members);
@@ -157,12 +162,9 @@ class ClassBalancedSampler final : public Sampler {
 
  private:
   void group_by_class(const SamplerInput& input) {
-    std::map<int64_t, std::vector<int64_t>> by_label;
-    for (size_t i = 0; i < input.indices.size(); ++i) {
-      by_label[input.labels[i]].push_back(input.indices[i]);
-    }
     std::vector<std::string> small;
-    for (auto& [label, members] : by_label) {
+    for (auto& [label, members] :
+         images_by_label(input.indices, input.labels)) {
       if (static_cast<int64_t>(members.size()) < per_class_) {
         small.push_back(std::to_string(label) + " (" +
                         std::to_string(members.size()) + ")");
@@ -223,7 +225,7 @@ class ClassBalancedSampler final : public Sampler {
   int64_t per_class_;
   uint64_t seed_;
   int64_t classes_a_batch_ = 0;
-  std::vector<std::vector<int64_t>> classes_;  ///< Positions, by class.
+  ClassImages classes_;
 };
 
 }  // namespace

@@ -11,13 +11,13 @@
 #include "kith/core/error.h"
 #include "kith/core/rng.h"
 #include "kith/samplers/sampler.h"
+#include "tests/samplers/plans.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/log_capture.h"
 
 namespace kith {
 namespace {
 
-using Batches = std::vector<std::vector<int64_t>>;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -26,29 +26,9 @@ using ::testing::Not;
 
 std::unique_ptr<Sampler> make(int64_t batch, int64_t per_class,
                               const SamplerInput& input) {
-  return sampler_registry().make(
-      parse_config("{name: class_balanced, batch: " + std::to_string(batch) +
-                       ", per_class: " + std::to_string(per_class) + "}",
-                   "r.yaml"),
-      "sampler", input);
-}
-
-// Classes of these sizes, labelled 0, 10, 20, ...; positions start at 1000
-// and classes alternate.
-SamplerInput classes_of(std::vector<int64_t> sizes, uint64_t seed = 0) {
-  SamplerInput input;
-  input.seed = seed;
-  for (bool more = true; more;) {
-    more = false;
-    for (size_t c = 0; c < sizes.size(); ++c) {
-      if (sizes[c]-- <= 0) continue;
-      input.indices.push_back(1000 +
-                              static_cast<int64_t>(input.indices.size()));
-      input.labels.push_back(static_cast<int64_t>(c) * 10);
-      more = true;
-    }
-  }
-  return input;
+  return make_sampler("{name: class_balanced, batch: " + std::to_string(batch) +
+                          ", per_class: " + std::to_string(per_class) + "}",
+                      input);
 }
 
 // As many batches as can be made one by one, always from the classes that
@@ -68,10 +48,7 @@ size_t most_batches(const std::vector<int64_t>& sizes, int64_t per_class,
 // no image comes twice.
 void expect_balanced(const Batches& batches, const SamplerInput& input,
                      int64_t per_class, size_t classes) {
-  std::map<int64_t, int64_t> label_of;
-  for (size_t i = 0; i < input.indices.size(); ++i) {
-    label_of[input.indices[i]] = input.labels[i];
-  }
+  const std::map<int64_t, int64_t> label_of = labels_of(input);
   std::set<int64_t> seen;
   for (const std::vector<int64_t>& batch : batches) {
     std::map<int64_t, int64_t> counts;

@@ -1,0 +1,59 @@
+#include "kith/samplers/classes.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "kith/core/error.h"
+#include "kith/core/log.h"
+
+namespace kith {
+
+std::map<int64_t, std::vector<int64_t>> images_by_label(
+    const std::vector<int64_t>& images, const std::vector<int64_t>& labels) {
+  KITH_ASSERT(images.size() == labels.size());
+  std::map<int64_t, std::vector<int64_t>> by_label;
+  for (size_t i = 0; i < images.size(); ++i) {
+    by_label[labels[i]].push_back(images[i]);
+  }
+  return by_label;
+}
+
+ClassImages images_by_class(const std::vector<int64_t>& images,
+                            const std::vector<int64_t>& labels) {
+  ClassImages classes;
+  for (auto& [label, members] : images_by_label(images, labels)) {
+    classes.push_back(std::move(members));
+  }
+  return classes;
+}
+
+int64_t count_full_batches(int64_t images, int64_t batch) {
+  if (images < batch) {
+    throw ConfigError("'sampler.batch' (" + std::to_string(batch) +
+                      ") is larger than the training set (" +
+                      std::to_string(images) + " images); use a smaller value");
+  }
+  return images / batch;
+}
+
+void check_multiple(int64_t batch, int64_t per_class) {
+  if (batch % per_class != 0) {
+    throw ConfigError("'sampler.batch' (" + std::to_string(batch) +
+                      ") must be a multiple of 'sampler.per_class' (" +
+                      std::to_string(per_class) + ")");
+  }
+}
+
+void note_repeats(const ClassImages& classes, int64_t per_class) {
+  const auto small = std::count_if(
+      classes.begin(), classes.end(), [per_class](const auto& members) {
+        return static_cast<int64_t>(members.size()) < per_class;
+      });
+  if (small == 0) return;
+  log_info(std::to_string(small) +
+           " classes have fewer than sampler.per_class = " +
+           std::to_string(per_class) + " images: these repeat within a batch");
+}
+
+}  // namespace kith

@@ -1,0 +1,94 @@
+#include "kith/samplers/pool/pool_sampler.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <ATen/Parallel.h>
+#include <torch/torch.h>
+
+#include "kith/core/error.h"
+#include "kith/core/log.h"
+
+namespace kith {
+namespace {
+
+std::vector<int64_t> rows_up_to(size_t count) {
+  std::vector<int64_t> rows(count);
+  std::iota(rows.begin(), rows.end(), int64_t{0});
+  return rows;
+}
+
+/// The embeddings as [N, D], not copied.
+Tensor view(const EmbeddingPool& pool, size_t images) {
+  if (pool.values == nullptr || pool.dim < 1) {
+    throw ConfigError(
+        "this sampler chooses by embeddings: give epoch() a pool of them");
+  }
+  // from_blob takes a pointer to what may be written; nothing writes here.
+  Tensor embeddings =
+      torch::from_blob(const_cast<float*>(pool.values),  // NOLINT: see above
+                       {static_cast<int64_t>(images), pool.dim}, torch::kFloat);
+  if (!torch::isfinite(embeddings).all().item<bool>()) {
+    throw RunError(
+        "the sampler's embeddings are not all finite; look at the loss of the "
+        "last epoch, and use a smaller learning rate");
+  }
+  return embeddings;
+}
+
+}  // namespace
+
+void PoolOptions::describe(OptionSet& set) {
+  set.add("batch", batch, "Images a batch; a multiple of per_class.").range(2);
+  set.add("per_class", per_class, "Images of a class each time it is drawn.")
+      .range(1);
+  set.add("pool", pool,
+          "Images that a batch is chosen from, drawn anew for each; at least "
+          "batch, and at most all.")
+      .range(2);
+  set.add("rebuild", rebuild,
+          "Compute all embeddings anew before each epoch, instead of keeping "
+          "those that the batches gave.");
+}
+
+PoolSampler::PoolSampler(const PoolOptions& options, const SamplerInput& input)
+    : options_(options),
+      seed_(input.seed),
+      batches_(count_full_batches(static_cast<int64_t>(input.indices.size()),
+                                  options.batch)),
+      indices_(input.indices),
+      classes_(
+          images_by_class(rows_up_to(input.indices.size()), input.labels)) {
+  check_multiple(options_.batch, options_.per_class);
+  if (options_.pool < options_.batch) {
+    throw ConfigError("'sampler.pool' (" + std::to_string(options_.pool) +
+                      ") must be at least 'sampler.batch' (" +
+                      std::to_string(options_.batch) + ")");
+  }
+  if (options_.pool > images()) {
+    log_info("sampler.pool is " + std::to_string(options_.pool) +
+             ", but there are only " + std::to_string(images()) +
+             " training images: pools are of so many");
+  }
+  options_.pool = std::min(options_.pool, images());
+  options_.pool -= options_.pool % options_.per_class;
+  note_repeats(classes_, options_.per_class);
+}
+
+std::vector<std::vector<int64_t>> PoolSampler::epoch(
+    const EpochInput& input) const {
+  const Tensor embeddings = view(input.pool, indices_.size());
+  std::vector<std::vector<int64_t>> plan(static_cast<size_t>(batches_));
+  at::parallel_for(0, batches_, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      Rng rng(seed_, Stream::kSampler, {input.epoch, b});
+      std::vector<int64_t>& batch = plan[static_cast<size_t>(b)];
+      for (const int64_t row : choose(embeddings, rng)) {
+        batch.push_back(indices_[static_cast<size_t>(row)]);
+      }
+    }
+  });
+  return plan;
+}
+
+}  // namespace kith
