@@ -20,7 +20,7 @@ Image fit(const Image& image, const InputOptions& input) {
 }  // namespace
 
 void InputOptions::describe(OptionSet& set) {
-  set.add("size", size, "Pictures become size x size pixels.").range(8, 4096);
+  set.add("size", size, "Pictures become size x size pixels.").range(1, 4096);
   set.add("resize", resize,
           "For testing, the short side is resized to this and the centre cut "
           "out; 0: resized to size x size, whatever the shape.")

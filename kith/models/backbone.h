@@ -4,6 +4,7 @@
 
 #include "kith/core/registry.h"
 #include "kith/core/tensor.h"
+#include "kith/models/mixup.h"
 
 namespace kith {
 
@@ -25,8 +26,12 @@ struct Features {
 /// A network from pictures to features.
 class Backbone : public torch::nn::Module {
  public:
-  /// [N, channels, size, size] -> features
-  virtual Features forward(const Tensor& images) = 0;
+  /// [N, channels, size, size] -> features, with the activations mixed at one
+  /// point on the way if `mixing` says so.
+  Features forward(const Tensor& images, const Mixing& mixing = {}) {
+    return run(mixing(0, images), mixing);
+  }
+
   virtual int64_t features() const = 0;
 
   /// Whether features have a class token.
@@ -35,6 +40,16 @@ class Backbone : public torch::nn::Module {
   /// Turns tensors of a weight file (names and shapes of torchvision, timm and
   /// others) into those of this backbone, where they differ.
   virtual void adapt_weights(NamedTensors&) const {}
+
+  /// Points at which activations can be mixed. Point 0 is the input; the
+  /// others lie after early stages, as in the publication (Mixup).
+  virtual int64_t mix_points() const { return 1; }
+
+ protected:
+  /// What forward() does with the pictures, mixed already if that is to be at
+  /// point 0. At every other point k of its own it passes on what `mixing`
+  /// makes of the activations: x = mixing(k, x).
+  virtual Features run(const Tensor& images, const Mixing& mixing) = 0;
 };
 
 using BackboneRegistry = Registry<Backbone, BackboneInput>;

@@ -109,10 +109,10 @@ Tensor EmbeddingNet::prepare(const Tensor& pixels) const {
   return images.is_cuda() ? images : images.contiguous();
 }
 
-Tensor EmbeddingNet::forward(const Tensor& images) {
+Tensor EmbeddingNet::forward(const Tensor& images, const Mixing& mixing) {
   const auto features = [&] {
     const Autocast autocast(images.is_cuda() && options_.precision == "bf16");
-    return backbone_->forward(images);
+    return backbone_->forward(images, mixing);
   }();
   const Autocast off(false);
   return head_->forward(features);

@@ -61,7 +61,7 @@ class EmbeddingNet final : public torch::nn::Module {
 
   /// [N, C, H, W] -> [N, dim]. With precision "bf16" the backbone computes in
   /// bfloat16 on a GPU; the head always computes in float32.
-  Tensor forward(const Tensor& images);
+  Tensor forward(const Tensor& images, const Mixing& mixing = {});
 
   /// Parameters and buffers by name, as checkpoints store them.
   NamedTensors state() const;

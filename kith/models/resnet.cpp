@@ -68,15 +68,18 @@ ResNet::ResNet(Block block, const std::array<int64_t, 4>& depths,
           block, features_, int64_t{64} << stage, stride, input.batch_norm);
       features_ = added->out();
       layer->push_back(added);
-      blocks_.push_back(added);
+      layers_[stage].push_back(added);
     }
     register_module("layer" + std::to_string(stage + 1), layer);
   }
 }
 
-Features ResNet::forward(const Tensor& images) {
+Features ResNet::run(const Tensor& images, const Mixing& mixing) {
   Tensor x = torch::max_pool2d(stem_(images).relu_(), 3, 2, 1);
-  for (const auto& block : blocks_) x = block->forward(x);
+  for (size_t stage = 0; stage < layers_.size(); ++stage) {
+    for (const auto& block : layers_[stage]) x = block->forward(x);
+    x = mixing(static_cast<int64_t>(stage) + 1, x);
+  }
   return {x, {}};
 }
 

@@ -23,15 +23,21 @@ class ResNet : public Backbone {
   ResNet(Block block, const std::array<int64_t, 4>& depths,
          const BackboneInput& input);
 
-  Features forward(const Tensor& images) override;
   int64_t features() const override { return features_; }
   void adapt_weights(NamedTensors& weights) const override;
+
+  /// The input, layer1 and layer2: the points of the publication.
+  int64_t mix_points() const override { return 3; }
+
+ protected:
+  Features run(const Tensor& images, const Mixing& mixing) override;
 
  private:
   int64_t channels_;
   int64_t features_ = 64;
   ConvNorm stem_;
-  std::vector<std::shared_ptr<ResidualBlock>> blocks_;
+  /// By stage.
+  std::array<std::vector<std::shared_ptr<ResidualBlock>>, 4> layers_;
 };
 
 }  // namespace kith

@@ -130,7 +130,7 @@ VisionTransformer::VisionTransformer(const VitShape& shape,
   norm_ = encoder->register_module("ln", layer_norm(shape.width));
 }
 
-Features VisionTransformer::forward(const Tensor& images) {
+Features VisionTransformer::run(const Tensor& images, const Mixing& mixing) {
   const int64_t count = images.size(0), size = side_ * shape_.patch;
   TORCH_CHECK_VALUE(images.size(2) == size && images.size(3) == size,
                     "[vit] pictures must be ", size, " x ", size, ", got ",
@@ -138,7 +138,11 @@ Features VisionTransformer::forward(const Tensor& images) {
   const Tensor patches = patches_(images).flatten(2).transpose(1, 2);
   Tensor x = torch::cat({class_token_.expand({count, -1, -1}), patches}, 1);
   x = dropout_(x + positions_);  // [N, T, width]
-  for (const auto& block : blocks_) x = block->forward(x);
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    x = blocks_[i]->forward(x);
+    if (i + 1 == blocks_.size() / 4) x = mixing(1, x);
+    if (i + 1 == blocks_.size() / 2) x = mixing(2, x);
+  }
   x = norm_(x);
   const Tensor map = x.narrow(1, 1, side_ * side_)
                          .transpose(1, 2)

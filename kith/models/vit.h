@@ -39,12 +39,17 @@ class VisionTransformer : public Backbone {
   VisionTransformer(const VitShape& shape, const VitOptions& options,
                     const BackboneInput& input);
 
-  Features forward(const Tensor& images) override;
   int64_t features() const override { return shape_.width; }
   bool has_token() const override { return true; }
 
   /// Weights of torchvision and timm, of models for pictures of any size.
   void adapt_weights(NamedTensors& weights) const override;
+
+  /// The input, and the tokens after a quarter and a half of the blocks.
+  int64_t mix_points() const override { return 3; }
+
+ protected:
+  Features run(const Tensor& images, const Mixing& mixing) override;
 
  private:
   VitShape shape_;

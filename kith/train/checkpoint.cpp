@@ -24,8 +24,7 @@ NamedTensors all_tensors(const CheckpointParts& parts) {
     all.emplace_back(kModel + name, tensor);
   }
   if (parts.optimizer == nullptr) return all;
-  all.insert(all.end(), parts.loss_parameters.begin(),
-             parts.loss_parameters.end());
+  all.insert(all.end(), parts.others.begin(), parts.others.end());
   for (const auto& [name, tensor] : parts.optimizer->state()) {
     all.emplace_back("optimizer." + name, tensor);
   }

@@ -11,10 +11,11 @@
 namespace kith {
 
 /// A checkpoint is one .safetensors file: weights under "model.", parameters
-/// of the loss under "loss.", the optimiser's state under "optimizer.", and in
-/// its metadata the effective configuration (YAML) and how far the run is
-/// (JSON). It is written to a temporary name, flushed and renamed: a kill at
-/// any moment leaves the last good one.
+/// of the loss under "loss.", the memory of past batches under "memory.", the
+/// sampler's embeddings under "pool.", the optimiser's state under
+/// "optimizer.", and in its metadata the effective configuration (YAML) and how
+/// far the run is (JSON). It is written to a temporary name, flushed and
+/// renamed: a kill at any moment leaves the last good one.
 struct CheckpointInfo {
   ConfigNode config;
   std::string progress;  ///< JSON of the trainer, empty in a model only.
@@ -23,7 +24,8 @@ struct CheckpointInfo {
 /// What a checkpoint saves and loads.
 struct CheckpointParts {
   EmbeddingNet& net;
-  NamedTensors loss_parameters = {};     ///< "loss.<name>"
+  /// "loss.<name>", "memory.<name>", "pool.<name>"
+  NamedTensors others = {};
   const Optimizer* optimizer = nullptr;  ///< Null: the file is a model only.
 };
 

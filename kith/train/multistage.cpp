@@ -72,16 +72,37 @@ Upload Multistage::start_upload(int64_t chunk) const {
   return Upload(pixels_.slice(0, begin, end), device_);
 }
 
-Tensor Multistage::forward(int64_t chunk, const Tensor& pixels) const {
-  torch::manual_seed(Rng(seed_, Stream::kStep, {chunk}).next());
-  return net_.forward(net_.prepare(pixels));
+/// One copy to the device serves all chunks and both passes.
+Tensor Multistage::draw_all_partners(const Mixup& mixup) const {
+  std::vector<Tensor> all;
+  for (int64_t chunk = 0; chunk < chunks_; ++chunk) {
+    const int64_t begin = chunk * chunk_size();
+    const int64_t count = std::min(chunk_size(), pixels_.size(0) - begin);
+    all.push_back(draw_partners(mixup, chunk, count) + begin);
+  }
+  return torch::cat(all).to(device_);
 }
 
-Tensor Multistage::embed(const Tensor& pixels, uint64_t seed) {
+Mixing Multistage::mixing_of(int64_t chunk, int64_t images) const {
+  if (!mixup_) return {};
+  const int64_t begin = chunk * chunk_size();
+  return {mixup_->lambda, mixup_->point,
+          partners_.narrow(0, begin, images) - begin};
+}
+
+Tensor Multistage::forward(int64_t chunk, const Tensor& pixels) const {
+  torch::manual_seed(Rng(seed_, Stream::kStep, {chunk}).next());
+  return net_.forward(net_.prepare(pixels), mixing_of(chunk, pixels.size(0)));
+}
+
+Tensor Multistage::embed(const Tensor& pixels, uint64_t seed,
+                         const std::optional<Mixup>& mixup) {
   drop();
   pixels_ = pixels;
   seed_ = seed;
   chunks_ = (pixels.size(0) + chunk_size() - 1) / chunk_size();
+  mixup_ = mixup;
+  partners_ = mixup ? draw_all_partners(*mixup) : Tensor();
   kept_ = 0;
   bool keep = keep_ != KeepGraphs::kNone;
   std::vector<Tensor> parts;

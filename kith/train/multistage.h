@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,10 +32,14 @@ KeepGraphs parse_keep_graphs(const std::string& text);
 /// computing again those whose graph was not kept. The gradients of the
 /// parameters are the same as those of one pass over the whole batch.
 ///
-/// A chunk's random numbers (dropout) depend on the seed and its place alone,
-/// so the second pass draws those of the first. Gradients are added up in the
-/// order of the chunks whichever were kept: on the CPU the result is the same
-/// to the bit.
+/// With mixup, the pictures of a chunk are mixed among themselves, so the
+/// partners depend on `sub_batch`, and the gradients are those of one pass with
+/// the same partners.
+///
+/// A chunk's random numbers (dropout, partners) depend on the seed and its
+/// place alone, so the second pass draws those of the first. Gradients are
+/// added up in the order of the chunks whichever were kept: on the CPU the
+/// result is the same to the bit.
 class Multistage {
  public:
   /// `sub_batch` pictures make a chunk; 0: the whole batch is one.
@@ -43,7 +48,13 @@ class Multistage {
 
   /// [M, H, W, C] bytes in host memory -> [M, dim], a leaf that wants a
   /// gradient. The pictures must stay until backward() is done.
-  Tensor embed(const Tensor& pixels, uint64_t seed);
+  Tensor embed(const Tensor& pixels, uint64_t seed,
+               const std::optional<Mixup>& mixup = {});
+
+  /// [M] int64 on the device: the place in the batch of the picture that each
+  /// was mixed with, so that labels.index_select(0, partners()) are the other
+  /// labels. Of the last batch; undefined if that was not mixed.
+  const Tensor& partners() const { return partners_; }
 
   /// Adds the parameters' gradients, given dL/dembeddings [M, dim].
   void backward(const Tensor& gradient);
@@ -61,6 +72,8 @@ class Multistage {
 
  private:
   Upload start_upload(int64_t chunk) const;
+  Tensor draw_all_partners(const Mixup& mixup) const;
+  Mixing mixing_of(int64_t chunk, int64_t images) const;
   Tensor forward(int64_t chunk, const Tensor& pixels) const;
   bool fits(int64_t images) const;
   int64_t memory_in_use() const;
@@ -73,6 +86,8 @@ class Multistage {
 
   Tensor pixels_;  ///< The batch; undefined between batches.
   uint64_t seed_ = 0;
+  std::optional<Mixup> mixup_;
+  Tensor partners_;
   int64_t chunks_ = 0;
   int64_t kept_ = 0;                 ///< The first chunks keep their graphs.
   std::vector<Tensor> graphs_;       ///< Their outputs.

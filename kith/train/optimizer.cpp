@@ -25,7 +25,8 @@ void OptimizerOptions::describe(OptionSet& set) {
   set.add("head_lr", head_lr, "Factor on the learning rate of the head.")
       .range(0);
   set.add("loss_lr", loss_lr,
-          "Factor on the learning rate of the loss's own parameters.")
+          "Factor on the learning rate of the loss's own parameters, which "
+          "many losses set themselves (loss.lr).")
       .range(0);
   set.add("decay_norms_and_biases", decay_norms_and_biases,
           "Weight decay also for parameters of fewer than two dimensions: "
@@ -40,19 +41,28 @@ std::vector<Tensor> ParameterGroup::of(const std::vector<Tensor>& slot) const {
 }
 
 Optimizer::Optimizer(const OptimizerOptions& options, NamedTensors parameters)
-    : base_lr_(options.lr),
+    : options_(options),
       parameters_(std::move(parameters)),
-      rules_(make_rules(options, parameters_)),
+      rules_(make_rules()),
       steps_(torch::zeros({1}, torch::kLong)) {}
 
-std::vector<Optimizer::Rule> Optimizer::make_rules(
-    const OptimizerOptions& options, const NamedTensors& parameters) {
+void Optimizer::set_lr(const std::string& parameter, double lr) {
+  own_lr_[parameter] = lr;
+  rules_ = make_rules();
+}
+
+std::vector<Optimizer::Rule> Optimizer::make_rules() const {
   std::vector<Rule> rules;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const auto& [name, parameter] = parameters[i];
-    const bool decays = options.decay_norms_and_biases || parameter.dim() >= 2;
-    const double factor = lr_factor(options, name);
-    const double decay = decays ? options.weight_decay : 0.0;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const auto& [name, parameter] = parameters_[i];
+    const bool decays = options_.decay_norms_and_biases || parameter.dim() >= 2;
+    double factor = lr_factor(options_, name);
+    const auto own = own_lr_.find(name);
+    // With lr 0 nothing is trained, whatever its own rate.
+    if (own != own_lr_.end() && options_.lr > 0) {
+      factor *= own->second / options_.lr;
+    }
+    const double decay = decays ? options_.weight_decay : 0.0;
     auto rule = std::find_if(rules.begin(), rules.end(), [&](const Rule& r) {
       return r.lr_factor == factor && r.weight_decay == decay;
     });

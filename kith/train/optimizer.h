@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,11 +43,15 @@ class Optimizer {
   Optimizer(const OptimizerOptions& options, NamedTensors parameters);
   virtual ~Optimizer() = default;
 
+  /// Gives a parameter a learning rate of its own, instead of the
+  /// configuration's; the schedule and the factor of its part hold for it too.
+  void set_lr(const std::string& parameter, double lr);
+
   /// One step with learning rate `lr`. Parameters without gradient stay.
   void step(double lr);
 
   /// The learning rate of the configuration, before the schedule.
-  double base_lr() const { return base_lr_; }
+  double base_lr() const { return options_.lr; }
 
   /// "exp_avg.<parameter>" and so on, and "steps" ([1] int64). The tensors are
   /// the live ones: a checkpoint writes them and loads into them.
@@ -70,11 +75,11 @@ class Optimizer {
     double weight_decay = 0.0;
     std::vector<size_t> indices;
   };
-  static std::vector<Rule> make_rules(const OptimizerOptions& options,
-                                      const NamedTensors& parameters);
+  std::vector<Rule> make_rules() const;
 
-  double base_lr_;
+  OptimizerOptions options_;
   NamedTensors parameters_;
+  std::map<std::string, double> own_lr_;  ///< Of parameters that have one.
   std::vector<Rule> rules_;
   NamedTensors slots_;
   Tensor steps_;  ///< [1] int64

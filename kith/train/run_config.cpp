@@ -62,10 +62,32 @@ ConfigNode complete_augment(const ConfigNode& user) {
   return list;
 }
 
-ConfigNode complete_miner(const ConfigNode& user) {
-  const ConfigNode node = section_or_empty(user, "miner");
-  if (node.is_map() && node.entries.empty()) return ConfigNode();  // none
+/// Without a section, the miner that the loss is published with; none for
+/// `miner: null`.
+ConfigNode complete_miner(const ConfigNode& user, const ConfigNode& loss) {
+  ConfigNode node = section_or_empty(user, "miner");
+  if (node.is_map() && node.entries.empty()) {
+    if (user.find("miner") != nullptr) return ConfigNode();
+    const std::string name = loss.find("name")->scalar;
+    const std::string miner = loss_registry().at(name, "loss").facts.miner;
+    if (miner.empty()) return ConfigNode();
+    node.set("name", ConfigNode::text(miner));
+  }
   return miner_registry().complete(node, "miner");
+}
+
+/// The published code of the SNR loss leaves its regulariser out with tuples of
+/// distance-weighted miners. So does kith, unless the user sets it.
+void pair_snr_with_miner(const ConfigNode& user, ConfigNode& tree) {
+  const ConfigNode* miner = tree.find("miner")->find("name");
+  const ConfigNode* given = user.find("loss");
+  if (tree.find("loss")->find("name")->scalar != "snr" || miner == nullptr ||
+      (given != nullptr && given->find("reg") != nullptr)) {
+    return;
+  }
+  if (miner->scalar == "distance_weighted" || miner->scalar == "rho_distance") {
+    apply_override(tree, "loss.reg=0");
+  }
 }
 
 template <class T>
@@ -182,6 +204,18 @@ void TrainOptions::describe(OptionSet& set) {
   set.add("cache_mb", cache_mb,
           "Decoded images are kept in memory up to so many MB.")
       .range(0);
+  set.add("memory", memory,
+          "Cross-batch memory: so many embeddings of past batches are compared "
+          "with too, by losses on rows of similarities. 0: none.")
+      .range(0, 1 << 24);
+  set.add("memory_after", memory_after,
+          "In the first so many epochs the memory is only filled.")
+      .range(0);
+  set.add("mixup", mixup,
+          "ManifoldMixup: alpha of the Beta distribution that the share of "
+          "each picture's hidden activations is drawn from (2 in the study). "
+          "0: none.")
+      .range(0, 1000);
   set.add(
          "tune", tune,
          "On a GPU each convolution tries so many algorithms at the first step "
@@ -229,7 +263,8 @@ RunConfig complete_config(const ConfigNode& user) {
   tree.set("augment", complete_augment(user));
   tree.set("model", complete_model(section_or_empty(user, "model")));
   tree.set("loss", complete_part(user, "loss", "recall_at_k", loss_registry()));
-  tree.set("miner", complete_miner(user));
+  tree.set("miner", complete_miner(user, *tree.find("loss")));
+  pair_snr_with_miner(user, tree);
   tree.set("optimizer",
            complete_part(user, "optimizer", "adam", optimizer_registry()));
   tree.set("schedule",

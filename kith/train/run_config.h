@@ -25,6 +25,9 @@ struct TrainOptions {
   std::string init_from;
   int64_t cache_mb = 0;
   int64_t tune = 0;
+  int64_t memory = 0;
+  int64_t memory_after = 0;
+  double mixup = 0.0;
 
   /// Epochs that are trained: up to stop_epoch if it is set.
   int64_t last_epoch() const;

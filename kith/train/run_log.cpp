@@ -71,6 +71,7 @@ void StepTotals::add(const StepRecord& record) {
   };
   ++steps_;
   images_ += record.images;
+  sampler_seconds_ += record.sampler_seconds;
   add_phase(sum_.data, record.phases.data);
   add_phase(sum_.forward, record.phases.forward);
   add_phase(sum_.loss, record.phases.loss);
@@ -97,7 +98,10 @@ std::string StepTotals::summary() const {
   }
   std::snprintf(text, sizeof(text), "); memory at most %.2f GB (",
                 static_cast<double>(sum_.peak_bytes()) / (1 << 30));
-  return line + text + memory + ")";
+  line += text + memory + ")";
+  std::snprintf(text, sizeof(text), "; batches chosen in %.2f s",
+                sampler_seconds_);
+  return line + text;
 }
 
 RunLog::RunLog(const std::string& path, int64_t last_step) : path_(path) {
@@ -124,6 +128,7 @@ void RunLog::write(const StepRecord& r) {
     peak[name] = phase.peak_bytes >> 20;
   }
   seconds["total"] = rounded(r.phases.seconds());
+  if (r.sampler_seconds > 0) seconds["sampler"] = rounded(r.sampler_seconds);
   write_line(record.dump());
 }
 

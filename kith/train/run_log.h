@@ -31,6 +31,7 @@ struct StepRecord {
   double lr = 0;
   double grad_norm = 0;
   int64_t images = 0;
+  double sampler_seconds = 0;  ///< To plan an epoch, in its first step.
   Phases phases;
   std::vector<std::pair<std::string, double>> stats;
 };
@@ -46,6 +47,7 @@ class StepTotals {
  private:
   int64_t steps_ = 0;
   int64_t images_ = 0;
+  double sampler_seconds_ = 0;
   Phases sum_;  ///< Seconds added up, the highest of the peaks.
 };
 

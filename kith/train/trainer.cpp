@@ -46,6 +46,7 @@ Trainer::Trainer(const RunConfig& config, const DataSet& data,
                  std::string folder, c10::Device device, Progress& progress)
     : config_(config),
       data_(data),
+      split_(data.list()),
       folder_(std::move(folder)),
       device_(device),
       progress_(progress),
@@ -61,9 +62,22 @@ Trainer::Trainer(const RunConfig& config, const DataSet& data,
 Trainer::~Trainer() = default;
 
 void Trainer::make_parts() {
+  make_sampler();
+  augmentations_ = make_augmentations(config_.section("augment"));
   const auto seed = static_cast<uint64_t>(config_.train.seed);
-  const std::vector<int64_t> train = data_.list().of_split(Split::kTrain);
-  if (train.empty()) {
+  torch::manual_seed(Rng(seed, Stream::kInit).next());
+  net_ = std::make_unique<EmbeddingNet>(config_.section("model"));
+  if (sampler_->wants_pool()) {
+    pool_ = std::make_unique<TrainingPool>(split_.images(), net_->dim());
+  }
+  schedule_ = schedule_registry().make(config_.section("schedule"), "schedule");
+  protocol_ = protocol_registry()
+                  .at(config_.eval.protocol, "eval.protocol")
+                  .make(ConfigNode::map(), "protocol");
+}
+
+void Trainer::make_sampler() {
+  if (split_.images().empty()) {
     const ConfigNode* path = config_.section("data").find("path");
     throw DataError(
         "the train split has no images" +
@@ -71,21 +85,12 @@ void Trainer::make_parts() {
   }
   sampler_ = sampler_registry().make(
       config_.section("sampler"), "sampler",
-      SamplerInput{train, data_.list().labels(train), seed});
-  augmentations_ = make_augmentations(config_.section("augment"));
-  torch::manual_seed(Rng(seed, Stream::kInit).next());
-  net_ = std::make_unique<EmbeddingNet>(config_.section("model"));
-  loss_ = loss_registry().make(config_.section("loss"), "loss", {});
-  if (config_.section("miner").is_map()) {
-    miner_ = miner_registry().make(config_.section("miner"), "miner");
-    if (loss_->tuple_widths().empty()) {
-      throw ConfigError("this loss uses the whole batch: remove 'miner'");
-    }
+      split_.sampler_input(static_cast<uint64_t>(config_.train.seed)));
+  if (sampler_->wants_pool() && config_.train.mixup > 0) {
+    throw ConfigError(
+        "'train.mixup' gives embeddings of mixed pictures, and this sampler "
+        "chooses by those of single ones: use one or the other");
   }
-  schedule_ = schedule_registry().make(config_.section("schedule"), "schedule");
-  protocol_ = protocol_registry()
-                  .at(config_.eval.protocol, "eval.protocol")
-                  .make(ConfigNode::map(), "protocol");
 }
 
 /// The network on the device, and what changes its weights.
@@ -96,18 +101,24 @@ void Trainer::make_optimizer() {
       *net_, device_, config_.train.sub_batch,
       parse_keep_graphs(config_.train.keep_graphs));
 
-  for (auto& [name, parameter] : loss_->parameters()) {
-    parameter.set_data(parameter.to(device_));
-    loss_parameters_.emplace_back("loss." + name, parameter);
-  }
+  LossContext context;
+  context.classes = split_.classes();
+  context.dim = net_->dim();
+  context.seed = static_cast<uint64_t>(config_.train.seed);
+  objective_ = std::make_unique<Objective>(config_, context, device_);
+
   NamedTensors parameters;
   for (const auto& entry : net_->named_parameters()) {
     parameters.emplace_back(entry.key(), entry.value());
   }
-  parameters.insert(parameters.end(), loss_parameters_.begin(),
-                    loss_parameters_.end());
+  const NamedTensors& learnt = objective_->parameters();
+  parameters.insert(parameters.end(), learnt.begin(), learnt.end());
   optimizer_ = optimizer_registry().make(config_.section("optimizer"),
                                          "optimizer", parameters);
+  for (const auto& [name, parameter] : objective_->loss().parameters()) {
+    const double lr = objective_->loss().parameter_lr(name);
+    if (lr > 0) optimizer_->set_lr("loss." + name, lr);
+  }
 }
 
 /// Weights as they are before the first step. Not in the constructor: a run
@@ -166,7 +177,7 @@ void Trainer::resume() {
                       "with (" +
                       folder_ + "/config.yaml); resume needs the same");
   }
-  load_checkpoint(path, {*net_, loss_parameters_, optimizer_.get()});
+  load_checkpoint(path, {*net_, other_state(), optimizer_.get()});
   state_->load(info.progress, path);
   has_weights_ = true;
   log_info("resumed after step " + std::to_string(state_->step));
@@ -197,12 +208,25 @@ EvalResult Trainer::run() {
   return result;
 }
 
+/// Before an epoch: embeddings for a sampler that chooses by them.
+void Trainer::prepare_pool() {
+  if (!pool_ || state_->step_in_epoch > 0) return;  // resumed within an epoch
+  if (state_->step == 0 || sampler_->rebuilds_pool()) {
+    pool_->fill(
+        embed(*net_, data_, split_.images(), embed_options(), progress_));
+  }
+  pool_->begin_epoch();
+}
+
 /// The batches of an epoch from step `first` on, or its first `limit` ones.
 /// Its threads begin to load at once.
 Trainer::Epoch Trainer::open_epoch(int64_t number, int64_t first,
                                    int64_t limit) const {
-  std::vector<std::vector<int64_t>> plan = sampler_->epoch(number);
-  Epoch epoch{number, static_cast<int64_t>(plan.size()), nullptr};
+  const Timer timer;
+  std::vector<std::vector<int64_t>> plan = sampler_->epoch(
+      {number, pool_ ? pool_->planned_from() : EmbeddingPool()});
+  Epoch epoch{number, static_cast<int64_t>(plan.size()), timer.seconds(),
+              nullptr};
   if (plan.empty()) {
     throw ConfigError(
         "the sampler cannot make a full batch from this data; "
@@ -223,6 +247,7 @@ Trainer::Epoch Trainer::open_epoch(int64_t number, int64_t first,
 }
 
 void Trainer::train_epoch(RunLog& log) {
+  prepare_pool();
   Epoch epoch = next_epoch_.loader
                     ? std::move(next_epoch_)
                     : open_epoch(state_->epoch, state_->step_in_epoch);
@@ -235,11 +260,12 @@ void Trainer::train_epoch(RunLog& log) {
     PhaseMeter meter(device_);
     const Batch batch = epoch.loader->next();
     const bool last = epoch.loader->remaining() == 0;
-    if (last && epoch.number + 1 < config_.train.last_epoch()) {
+    if (last && !pool_ && epoch.number + 1 < config_.train.last_epoch()) {
       // Loads while the last step and an evaluation run.
       next_epoch_ = open_epoch(epoch.number + 1, 0);
     }
-    const StepRecord record = step(batch, epoch.steps, meter);
+    StepRecord record = step(batch, epoch.steps, meter);
+    record.sampler_seconds = std::exchange(epoch.sampler_seconds, 0);
     totals_.add(record);
     if (state_->step % config_.log.every == 0) log.write(record);
     char note[32];
@@ -289,23 +315,25 @@ void Trainer::compute_gradients(const Batch& batch, StepRecord& record,
                                 PhaseMeter& meter) {
   const TunedConvolutions tuned(config_.train.tune);
   const auto seed = static_cast<uint64_t>(config_.train.seed);
-  const auto number = [&](Stream stream) {
-    return Rng(seed, stream, {state_->epoch, state_->step_in_epoch}).next();
-  };
-  const Tensor labels =
-      torch::tensor(data_.list().labels(batch.indices), torch::kLong)
+  Rng rng(seed, Stream::kStep, {state_->epoch, state_->step_in_epoch});
+  ObjectiveInput input;
+  input.epoch = state_->epoch;
+  input.step_in_epoch = state_->step_in_epoch;
+  input.labels =
+      torch::tensor(split_.class_numbers(batch.indices), torch::kLong)
           .to(device_);
   optimizer_->zero_grad();
+  const std::optional<Mixup> mixup = draw_mixup_of_step();
   const Tensor embeddings =
-      multistage_->embed(pixels_of(batch), number(Stream::kStep));
+      multistage_->embed(pixels_of(batch), rng.next(), mixup);
+  input.embeddings = embeddings;
+  if (mixup) {
+    input.other_labels = input.labels.index_select(0, multistage_->partners());
+    input.share = mixup->lambda;
+  }
   record.phases.forward = meter.lap();
 
-  LossInput input;
-  input.embeddings = embeddings;
-  input.labels = labels;
-  input.tuples = mine(embeddings, labels);
-  input.seed = number(Stream::kSimix);
-  const LossOutput loss = compute_loss(*loss_, input);
+  const LossOutput loss = objective_->compute(input);
   loss.value.backward();
   record.loss = loss.value.item<double>();
   record.stats = loss.stats;
@@ -329,6 +357,17 @@ void Trainer::compute_gradients(const Batch& batch, StepRecord& record,
                    "; the images of the batch are listed in " + file +
                    ". A smaller learning rate or train.clip_norm often helps.");
   }
+  objective_->remember(input);
+  if (pool_) pool_->update(batch.indices, embeddings);
+}
+
+/// Where and how far the pictures of this step are mixed, if they are.
+std::optional<Mixup> Trainer::draw_mixup_of_step() const {
+  if (config_.train.mixup == 0) return {};
+  Rng rng(static_cast<uint64_t>(config_.train.seed), Stream::kMixup,
+          {state_->epoch, state_->step_in_epoch});
+  return draw_mixup(config_.train.mixup, net_->backbone().mix_points(),
+                    rng.next());
 }
 
 /// After memory ran out: smaller chunks, once. Throws the next time.
@@ -356,47 +395,15 @@ void Trainer::make_room(const Batch& batch) {
               " and the step is taken again; set it to that to save the try");
 }
 
-Tensor Trainer::mine(const Tensor& embeddings, const Tensor& labels) const {
-  if (!miner_) return {};
-  Rng rng(static_cast<uint64_t>(config_.train.seed), Stream::kMiner,
-          {state_->epoch, state_->step_in_epoch});
-  return miner_->mine(embeddings.detach(), labels, rng);
-}
-
-DryRun Trainer::dry_run() {
-  constexpr int64_t kSteps = 4;  // the first ones fill caches and queues
-  start_weights();
-  const Epoch epoch = open_epoch(0, 0, kSteps);
-  DryRun result;
-  result.steps_an_epoch = epoch.steps;
-  result.steps = epoch.steps * config_.train.last_epoch();
-  net_->train();
-  while (epoch.loader->remaining() > 0) {
-    PhaseMeter meter(device_);
-    result.step = step(epoch.loader->next(), epoch.steps, meter);
+/// What a checkpoint keeps beside the network and the optimiser.
+NamedTensors Trainer::other_state() const {
+  NamedTensors all = objective_->state();
+  if (pool_) {
+    for (const auto& [name, tensor] : pool_->state()) {
+      all.emplace_back("pool." + name, tensor);
+    }
   }
-  result.sub_batch = multistage_->sub_batch();
-  result.chunks = multistage_->chunks();
-  result.graphs_kept = multistage_->graphs_kept();
-
-  const Split split = eval_split(config_.eval, data_.list());
-  std::vector<int64_t> images = data_.list().of_split(split);
-  result.eval_images = static_cast<int64_t>(images.size());
-  images.resize(
-      std::min(images.size(), static_cast<size_t>(2 * config_.eval.batch)));
-  const Timer timer;
-  embed(*net_, data_, images, embed_options(), progress_);
-  result.eval_seconds = timer.seconds() *
-                        static_cast<double>(result.eval_images) /
-                        static_cast<double>(images.size());
-  const int64_t every = config_.eval.every;
-  const int64_t epochs = config_.train.last_epoch();
-  result.evaluations =
-      every == 0 ? 1 : epochs / every + (epochs % every == 0 ? 0 : 1);
-  result.seconds =
-      static_cast<double>(result.steps) * result.step.phases.seconds() +
-      static_cast<double>(result.evaluations) * result.eval_seconds;
-  return result;
+  return all;
 }
 
 EmbedOptions Trainer::embed_options() const {
@@ -447,7 +454,7 @@ EvalResult Trainer::record_evaluation(RunLog& log) {
 void Trainer::save(const std::string& name, bool with_optimizer) const {
   save_checkpoint(
       folder_ + "/checkpoints/" + name + ".safetensors",
-      {*net_, loss_parameters_, with_optimizer ? optimizer_.get() : nullptr},
+      {*net_, other_state(), with_optimizer ? optimizer_.get() : nullptr},
       config_.tree, with_optimizer ? state_->dump() : "");
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "kith/core/progress.h"
@@ -9,15 +10,16 @@
 #include "kith/data/data_set.h"
 #include "kith/data/loader.h"
 #include "kith/eval/embed.h"
-#include "kith/losses/loss.h"
-#include "kith/miners/miner.h"
 #include "kith/models/embedding_net.h"
 #include "kith/samplers/sampler.h"
 #include "kith/train/multistage.h"
+#include "kith/train/objective.h"
 #include "kith/train/optimizer.h"
 #include "kith/train/run_config.h"
 #include "kith/train/run_log.h"
 #include "kith/train/schedule.h"
+#include "kith/train/training_pool.h"
+#include "kith/train/training_split.h"
 
 namespace kith {
 
@@ -79,6 +81,7 @@ class Trainer {
 
  private:
   void make_parts();
+  void make_sampler();
   void make_optimizer();
   void start_weights();
   void warn_of_traps() const;
@@ -88,35 +91,38 @@ class Trainer {
   struct Epoch {
     int64_t number = 0;
     int64_t steps = 0;  ///< In all, also those done before a resume.
+    double sampler_seconds = 0;
     std::unique_ptr<Loader> loader;
   };
 
+  void prepare_pool();
   Epoch open_epoch(int64_t number, int64_t first, int64_t limit = 0) const;
   void train_epoch(RunLog& log);
   StepRecord step(const Batch& batch, int64_t steps_in_epoch,
                   PhaseMeter& meter);
   void compute_gradients(const Batch& batch, StepRecord& record,
                          PhaseMeter& meter);
+  std::optional<Mixup> draw_mixup_of_step() const;
   void make_room(const Batch& batch);
-  Tensor mine(const Tensor& embeddings, const Tensor& labels) const;
+  NamedTensors other_state() const;
   EvalResult record_evaluation(RunLog& log);
   void save(const std::string& name, bool with_optimizer) const;
   void write_metrics() const;
 
   RunConfig config_;
   const DataSet& data_;
+  TrainingSplit split_;
   std::string folder_;
   c10::Device device_;
   Progress& progress_;
 
   std::unique_ptr<ImageCache> cache_;
   std::unique_ptr<Sampler> sampler_;
+  std::unique_ptr<TrainingPool> pool_;  ///< Null: the sampler wants none.
   Augmentations augmentations_;
   std::unique_ptr<EmbeddingNet> net_;
   std::unique_ptr<Multistage> multistage_;
-  std::unique_ptr<Loss> loss_;
-  NamedTensors loss_parameters_;  ///< "loss.<name>"
-  std::unique_ptr<Miner> miner_;  ///< Null: the loss uses the whole batch.
+  std::unique_ptr<Objective> objective_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Schedule> schedule_;
   std::unique_ptr<Protocol> protocol_;

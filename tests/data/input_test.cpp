@@ -157,7 +157,7 @@ TEST(InputOptions, MeanAndStdFitTheColour) {
   expect_error<ConfigError>([] { input("std: [0]"); }, "model.input.std",
                             "greater than 0");
   expect_error<ConfigError>([] { input("colour: gray"); }, "'grey'");
-  expect_error<ConfigError>([] { input("size: 7"); }, "[8, 4096]");
+  expect_error<ConfigError>([] { input("size: 0"); }, "[1, 4096]");
 }
 
 }  // namespace

@@ -229,7 +229,7 @@ TEST(CompleteModel, NamesWhatIsWrong) {
   refused("backbone:\n  name: convent", "model.yaml:2", "convent",
           "did you mean 'convnet'?");
   refused("backbone: {width: 0}", "model.backbone.width");
-  refused("{input: {size: 4}}", "model.input.size");
+  refused("{input: {size: 0}}", "model.input.size");
   refused("{input: {colour: rgb}}", "model.input.mean", "3 values");
   refused("{input: {std: [0]}}", "model.input.std", "greater than 0");
   refused("bn: freeze", "model.yaml:1", "model.bn", "one of train, stats, all");

@@ -28,7 +28,9 @@ class SmallBackbone final : public Backbone {
                                 torch::nn::Conv2dOptions(3, 2, 1).bias(false)));
     register_module("norm", torch::nn::BatchNorm2d(2));
   }
-  Features forward(const Tensor& images) override { return {images, {}}; }
+  Features run(const Tensor& images, const Mixing&) override {
+    return {images, {}};
+  }
   int64_t features() const override { return 2; }
   void adapt_weights(NamedTensors& tensors) const override {
     for (auto& [name, tensor] : tensors) {

@@ -21,7 +21,7 @@ class DropoutNet final : public Backbone {
             register_module("conv", torch::nn::Conv2d(torch::nn::Conv2dOptions(
                                         input.channels, 8, 3)))) {}
 
-  Features forward(const Tensor& images) override {
+  Features run(const Tensor& images, const Mixing&) override {
     return {torch::dropout(conv_(images), 0.5, is_training()), {}};
   }
   int64_t features() const override { return 8; }

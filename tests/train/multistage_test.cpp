@@ -7,6 +7,7 @@
 
 #include "kith/core/memory.h"
 #include "kith/losses/loss.h"
+#include "tests/support/torch/loss_subjects.h"
 #include "tests/support/torch/losses.h"
 #include "tests/support/torch/tensors.h"
 
@@ -44,19 +45,16 @@ NamedTensors gradients(EmbeddingNet& net) {
   return all;
 }
 
-Tensor loss_of(const Loss& loss, const Tensor& embeddings) {
-  LossInput input;
-  input.embeddings = embeddings;
-  input.labels = labels();
-  input.seed = 11;
-  return compute_loss(loss, input).value;
+/// `width` columns of tuples; 0: none.
+Tensor loss_of(const Loss& loss, const Tensor& embeddings, int64_t width = 0) {
+  return compute_loss(loss, input_for(loss, embeddings, labels(), width)).value;
 }
 
 NamedTensors in_chunks(EmbeddingNet& net, const Loss& loss, int64_t sub_batch,
-                       KeepGraphs keep) {
+                       KeepGraphs keep, int64_t width = 0) {
   Multistage multistage(net, c10::kCPU, sub_batch, keep);
   const Tensor embeddings = multistage.embed(pictures(), 17);
-  loss_of(loss, embeddings).backward();
+  loss_of(loss, embeddings, width).backward();
   multistage.backward(embeddings.grad());
   return gradients(net);
 }
@@ -66,8 +64,9 @@ void expect_near(const NamedTensors& expected, const NamedTensors& actual) {
   for (size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(expected[i].first, actual[i].first);
     const double scale = expected[i].second.abs().max().item<double>();
+    // Beside it, room for one that is zero but for rounding.
     EXPECT_LE(max_difference(expected[i].second, actual[i].second),
-              1e-9 * scale)
+              1e-9 * scale + 1e-15)
         << expected[i].first;
   }
 }
@@ -81,33 +80,37 @@ void expect_same_bits(const NamedTensors& expected,
   }
 }
 
-class EveryLoss : public ::testing::TestWithParam<std::string> {};
-
-TEST_P(EveryLoss, HasTheGradientsOfOnePass) {
+void expect_one_pass(const std::string& yaml, int64_t width) {
   const auto net = make_net("{name: convnet, width: 4}");
   net->to(torch::kDouble);
-  const auto loss = make_loss(GetParam());
-  loss_of(*loss, net->forward(net->prepare(pictures()))).backward();
+  const Tensor embeddings = net->forward(net->prepare(pictures()));
+  const auto loss = make_loss_for(yaml, embeddings, 6);
+  loss_of(*loss, embeddings, width).backward();
   const NamedTensors one_pass = gradients(*net);
   ASSERT_FALSE(one_pass.empty());
   for (const KeepGraphs keep :
        {KeepGraphs::kNone, KeepGraphs::kAuto, KeepGraphs::kAll}) {
     // 7 does not divide the batch: the last chunk is short.
-    expect_near(one_pass, in_chunks(*net, *loss, 7, keep));
+    expect_near(one_pass, in_chunks(*net, *loss, 7, keep, width));
   }
-  expect_near(one_pass, in_chunks(*net, *loss, 0, KeepGraphs::kAuto));
+  expect_near(one_pass, in_chunks(*net, *loss, 0, KeepGraphs::kAuto, width));
 }
 
-std::vector<std::string> every_loss() {
-  std::vector<std::string> all;
-  for (const std::string& name : loss_registry().names()) {
-    all.push_back("{name: " + name + "}");
-  }
-  all.push_back("{name: recall_at_k, simix: true}");
-  return all;
+class EveryLoss : public ::testing::TestWithParam<LossSubject> {};
+
+TEST_P(EveryLoss, HasTheGradientsOfOnePass) {
+  expect_one_pass("{name: " + GetParam().name + "}", GetParam().width);
 }
 
-INSTANTIATE_TEST_SUITE_P(Losses, EveryLoss, ::testing::ValuesIn(every_loss()));
+INSTANTIATE_TEST_SUITE_P(Losses, EveryLoss,
+                         ::testing::ValuesIn(first_loss_subjects()),
+                         [](const auto& param_info) {
+                           return param_info.param.test_name();
+                         });
+
+TEST(Multistage, VirtualExamplesHaveTheGradientsOfOnePass) {
+  expect_one_pass("{name: recall_at_k, simix: true}", 0);
+}
 
 TEST(Multistage, WhichGraphsAreKeptChangesNoBit) {
   const auto loss = make_loss("{name: recall_at_k}");
@@ -125,6 +128,62 @@ TEST(Multistage, CountsStatisticsOnce) {
   };
   EXPECT_TRUE(
       same_bits(statistics(KeepGraphs::kNone), statistics(KeepGraphs::kAll)));
+}
+
+/// The loss of a mixed batch.
+Tensor mixed_loss(const Loss& loss, const Tensor& embeddings, double lambda,
+                  const Tensor& partners) {
+  LossInput input;
+  input.embeddings = embeddings;
+  input.labels = labels();
+  const Tensor own = compute_loss(loss, input).value;
+  input.labels = labels().index_select(0, partners);
+  return lambda * own + (1 - lambda) * compute_loss(loss, input).value;
+}
+
+TEST(Multistage, MixesChunksAsOnePassWould) {
+  const auto loss = make_loss("{name: contrastive}");
+  for (const std::string backbone :
+       {"{name: convnet, width: 4}", "{name: mlp, hidden: [5, 7]}"}) {
+    const auto net = make_net(backbone);
+    net->to(torch::kDouble);
+    for (int64_t point = 0; point < net->backbone().mix_points(); ++point) {
+      SCOPED_TRACE(backbone + ", point " + std::to_string(point));
+      const Mixup mixup = {0.7, point, 23};
+      for (const int64_t sub_batch : {0, 7}) {
+        for (const KeepGraphs keep : {KeepGraphs::kNone, KeepGraphs::kAll}) {
+          Multistage multistage(*net, c10::kCPU, sub_batch, keep);
+          const Tensor x = multistage.embed(pictures(), 17, mixup);
+          const Tensor partners = multistage.partners();
+          mixed_loss(*loss, x, mixup.lambda, partners).backward();
+          multistage.backward(x.grad());
+          const NamedTensors chunks = gradients(*net);
+
+          const Tensor whole = net->forward(net->prepare(pictures()),
+                                            {mixup.lambda, point, partners});
+          EXPECT_LE(max_difference(x, whole), 1e-12);
+          mixed_loss(*loss, whole, mixup.lambda, partners).backward();
+          expect_near(gradients(*net), chunks);
+        }
+      }
+    }
+  }
+}
+
+TEST(Multistage, PartnersStayWithinTheirChunk) {
+  const auto net = make_net("{name: mlp}");
+  Multistage multistage(*net, c10::kCPU, 7, KeepGraphs::kNone);
+  const Tensor plain = multistage.embed(pictures(), 1);
+  EXPECT_FALSE(multistage.partners().defined());
+  const Tensor mixed = multistage.embed(pictures(), 1, Mixup{0.5, 1, 3});
+  EXPECT_GT(max_difference(plain, mixed), 1e-3);
+  const Tensor places = torch::arange(kImages, torch::kLong);
+  const Tensor& partners = multistage.partners();
+  EXPECT_TRUE(torch::equal(std::get<0>(partners.sort()), places));
+  EXPECT_TRUE(torch::equal(partners.div(7, "floor"), places.div(7, "floor")));
+  EXPECT_FALSE(torch::equal(partners, places));
+  EXPECT_TRUE(same_bits(plain, multistage.embed(pictures(), 1)));
+  EXPECT_FALSE(multistage.partners().defined());
 }
 
 TEST(Multistage, TellsHowManyGraphsItKeeps) {

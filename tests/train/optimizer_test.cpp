@@ -192,6 +192,31 @@ TEST_P(EveryOptimizer, GivesGroupsTheirLearningRateAndDecay) {
   }
 }
 
+// A rate of a parameter's own replaces the configuration's; the schedule, which
+// scales the rate of the step, and the factor of its part hold for it too.
+TEST_P(EveryOptimizer, GivesAParameterItsOwnLearningRate) {
+  const auto make_one = [] {
+    return random_normal({3, 4}, 1, at::kFloat).requires_grad_();
+  };
+  const Tensor with_own = make_one();
+  const Tensor alone = make_one();
+  const auto optimizer =
+      make_optimizer("{name: " + GetParam() + ", lr: 0.01, loss_lr: 2}",
+                     {{"head.weight", make_one()}, {"loss.proxies", with_own}});
+  optimizer->set_lr("loss.proxies", 0.08);
+  const auto single =
+      make_optimizer("{name: " + GetParam() + ", lr: 0.01}", {{"p", alone}});
+  for (int step = 0; step < 3; ++step) {
+    optimizer->zero_grad();
+    single->zero_grad();
+    with_own.pow(4).sum().backward();
+    alone.pow(4).sum().backward();
+    optimizer->step(0.005);  // half of its rate, as a schedule would
+    single->step(0.5 * 2 * 0.08);
+  }
+  EXPECT_LE(max_difference(with_own, alone), 1e-6);
+}
+
 TEST_P(EveryOptimizer, DecaysNormsAndBiasesUnlessToldNotTo) {
   for (const bool decays : {true, false}) {
     const NamedTensors p = {{"head.bias", torch::ones({3}).requires_grad_()}};

@@ -123,6 +123,15 @@ INSTANTIATE_TEST_SUITE_P(
         std::vector<std::string>{"train.checkpoint_steps=1", "model.bn=stats",
                                  "train.sub_batch=6", "train.keep_graphs=none",
                                  "train.head_epochs=1", "train.cache_mb=1"},
+        std::vector<std::string>{"train.checkpoint_steps=1", "train.memory=24",
+                                 "train.memory_after=1"},
+        std::vector<std::string>{"train.checkpoint_steps=1",
+                                 "loss={name: proxy_anchor, lr: 0.01}"},
+        std::vector<std::string>{
+            "train.checkpoint_steps=2",
+            "sampler={name: greedy_coreset, batch: 16, per_class: 2}"},
+        std::vector<std::string>{"train.checkpoint_steps=1", "train.mixup=2",
+                                 "train.sub_batch=6"},
         std::vector<std::string>{
             "train.checkpoint_steps=2", "loss={name: contrastive}",
             "miner={name: random}", "optimizer={name: sgd, lr: 0.01}"}));

@@ -28,6 +28,12 @@ class Convnet final : public Backbone {
 
   Convnet(const Options& options, const BackboneInput& input)
       : width_(options.width) {
+    constexpr int64_t kSmallest = 1 << (kBlocks - 1);  // pooled three times
+    if (input.size < kSmallest) {
+      throw ConfigError(
+          "'model.input.size' must be at least " + std::to_string(kSmallest) +
+          " for the backbone convnet, got " + std::to_string(input.size));
+    }
     int64_t channels = input.channels;
     for (size_t i = 1; i <= kBlocks; ++i) {
       const std::string block = "block" + std::to_string(i);
@@ -38,16 +44,21 @@ class Convnet final : public Backbone {
     }
   }
 
-  Features forward(const Tensor& images) override {
+  int64_t features() const override { return width_; }
+
+  /// The input, the first block and the second.
+  int64_t mix_points() const override { return 3; }
+
+ protected:
+  Features run(const Tensor& images, const Mixing& mixing) override {
     Tensor x = images;
     for (size_t i = 0; i + 1 < kBlocks; ++i) {
       x = torch::max_pool2d(blocks_[i].convolve(x), 2);
       x = blocks_[i].normalise(x).relu_();
+      x = mixing(static_cast<int64_t>(i) + 1, x);
     }
     return {blocks_.back()(x).relu_(), {}};
   }
-
-  int64_t features() const override { return width_; }
 
  private:
   static constexpr size_t kBlocks = 4;

@@ -83,20 +83,29 @@ class MobileNetV2 final : public Backbone {
         names_->register_module(next_name(), blocks_.back());
         in = stage.channels;
       }
+      stage_ends_.push_back(blocks_.size());
     }
     last_ = pair({.in = in, .out = kFeatures, .kernel = 1}, input.batch_norm);
   }
 
-  Features forward(const Tensor& images) override {
-    Tensor x = to_relu6(first_(images));
-    for (const auto& block : blocks_) x = block->forward(x);
-    return {to_relu6(last_(x)), {}};
-  }
-
   int64_t features() const override { return kFeatures; }
+
+  /// The input, and the maps of 1/4 and 1/8 of its size.
+  int64_t mix_points() const override { return 3; }
 
   void adapt_weights(NamedTensors& weights) const override {
     adapt_channels(weights, "features.0.0.weight", channels_);
+  }
+
+ protected:
+  Features run(const Tensor& images, const Mixing& mixing) override {
+    Tensor x = to_relu6(first_(images));
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      x = blocks_[i]->forward(x);
+      if (i + 1 == stage_ends_[1]) x = mixing(1, x);
+      if (i + 1 == stage_ends_[2]) x = mixing(2, x);
+    }
+    return {to_relu6(last_(x)), {}};
   }
 
  private:
@@ -114,6 +123,7 @@ class MobileNetV2 final : public Backbone {
   std::shared_ptr<nn::Module> names_;
   ConvNorm first_;
   std::vector<std::shared_ptr<InvertedResidual>> blocks_;
+  std::vector<size_t> stage_ends_;  ///< Blocks up to the end of each stage.
   ConvNorm last_;
 };
 

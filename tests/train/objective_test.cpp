@@ -1,0 +1,125 @@
+#include "kith/train/objective.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "kith/core/error.h"
+#include "kith/ops/pairwise.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/torch/losses.h"
+#include "tests/support/torch/tensors.h"
+#include "tests/support/torch/tiny_run.h"
+
+namespace kith {
+namespace {
+
+Objective make(const std::vector<std::string>& changes) {
+  return Objective(tiny_config(changes), {4, 3, 0}, c10::kCPU);
+}
+
+ObjectiveInput batch(uint64_t seed) {
+  ObjectiveInput input;
+  input.embeddings = normalize_rows(random_normal({8, 3}, seed));
+  input.labels = labels_of({0, 1, 2, 3, 0, 1, 2, 3});
+  return input;
+}
+
+double value(const Objective& objective, const ObjectiveInput& input) {
+  return objective.compute(input).value.item<double>();
+}
+
+TEST(Objective, IsTheLoss) {
+  const auto loss = make_loss("{name: recall_at_k, k: [1, 2]}");
+  const ObjectiveInput input = batch(1);
+  EXPECT_EQ(value(make({}), input),
+            compute_loss(*loss, {input.embeddings, input.labels, {}})
+                .value.item<double>());
+}
+
+TEST(Objective, MemoryIsUsedOnceItIsFilledAndTheEpochHasCome) {
+  Objective plain = make({});
+  Objective objective = make({"train.memory=16", "train.memory_after=1"});
+  ObjectiveInput input = batch(1);
+  EXPECT_EQ(value(objective, input), value(plain, input));
+  objective.remember(batch(2));
+  EXPECT_EQ(value(objective, input), value(plain, input));  // epoch 0
+  input.epoch = 1;
+  EXPECT_NE(value(objective, input), value(plain, input));
+  // The memory as a database of the loss itself.
+  const ObjectiveInput old = batch(2);
+  LossInput direct{input.embeddings, input.labels, {}};
+  direct.database.embeddings = torch::cat(
+      {input.embeddings, old.embeddings.to(at::kFloat).to(at::kDouble)});
+  direct.database.labels = torch::cat({input.labels, old.labels});
+  direct.database.self = torch::arange(8);
+  EXPECT_EQ(value(objective, input),
+            compute_loss(plain.loss(), direct).value.item<double>());
+}
+
+TEST(Objective, MixedLabelsShareTheLoss) {
+  const Objective objective = make({});
+  ObjectiveInput mixed = batch(1);
+  mixed.other_labels = labels_of({3, 2, 2, 0, 1, 1, 0, 3});
+  mixed.share = 0.3;
+  ObjectiveInput other = batch(1);
+  other.labels = mixed.other_labels;
+  EXPECT_NEAR(value(objective, mixed),
+              0.3 * value(objective, batch(1)) + 0.7 * value(objective, other),
+              1e-12);
+  mixed.other_labels = mixed.labels;  // partners of the same class
+  EXPECT_NEAR(value(objective, mixed), value(objective, batch(1)), 1e-12);
+}
+
+TEST(Objective, TuplesAreDrawnBySeedEpochAndStep) {
+  const Objective objective =
+      make({"loss={name: triplet, margin: 5}", "miner={name: random}"});
+  ObjectiveInput input = batch(1);
+  EXPECT_EQ(value(objective, input), value(objective, input));
+  const double first = value(objective, input);
+  input.step_in_epoch = 1;
+  EXPECT_NE(value(objective, input), first);
+}
+
+TEST(Objective, LossesOnTuplesHaveTheMinerTheyArePublishedWith) {
+  const RunConfig config = tiny_config({"loss={name: margin}"});
+  EXPECT_EQ(config.section("miner").find("name")->scalar, "distance_weighted");
+  EXPECT_TRUE(tiny_config({}).section("miner").entries.empty());
+}
+
+TEST(Objective, SnrIsRegularisedAsPublished) {
+  const auto reg = [](const std::vector<std::string>& changes) {
+    return tiny_config(changes).section("loss").find("reg")->scalar;
+  };
+  EXPECT_EQ(reg({"loss={name: snr}"}), "0");
+  EXPECT_EQ(reg({"loss={name: snr}", "miner={name: rho_distance}"}), "0");
+  EXPECT_EQ(reg({"loss={name: snr}", "miner={name: random}"}), "0.005");
+  EXPECT_EQ(reg({"loss={name: snr, reg: 0.01}"}), "0.01");
+}
+
+TEST(Objective, PartsMustFitTogether) {
+  expect_error<ConfigError>([] { make({"miner={name: random}"}); },
+                            "recall_at_k uses the whole batch");
+  expect_error<ConfigError>(
+      [] {
+        make({"loss={name: triplet}", "miner={name: multi_similarity}"});
+      },
+      "gives pairs, but the loss triplet takes triplets");
+  expect_error<ConfigError>(
+      [] {
+        make({"loss={name: triplet}", "train.memory=10"});
+      },
+      "'train.memory' is for losses on rows");
+  expect_error<ConfigError>(
+      [] {
+        make({"loss.simix=true", "train.memory=10"});
+      },
+      "'loss.simix'");
+  expect_error<ConfigError>(
+      [] {
+        make({"train.mixup=2", "train.memory=10"});
+      },
+      "'train.mixup'");
+}
+
+}  // namespace
+}  // namespace kith
