@@ -1,49 +1,27 @@
 #include "cli/bench_loss.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <c10/core/DeviceGuard.h>
 #include <torch/torch.h>
 
+#include "cli/bench_miner.h"
 #include "kith/core/error.h"
 #include "kith/losses/loss.h"
 #include "kith/ops/gpu.h"
-#include "kith/ops/pairwise.h"
 
 namespace kith {
 namespace {
 
-/// Drawn on the CPU in float32 whatever is asked for, so that a seed means the
-/// same batch on every device and in both precisions.
-LossInput random_batch(const LossBench& bench) {
-  torch::manual_seed(static_cast<uint64_t>(bench.seed));
-  const int64_t classes = bench.batch / bench.per_class;
-  Tensor labels = torch::arange(classes).repeat_interleave(bench.per_class);
-  if (!bench.sorted) {
-    labels = labels.index_select(0, torch::randperm(bench.batch));
-  }
-  const auto d = static_cast<double>(bench.dim);
-  // Unit centres and noise of length n: positives have similarity 1 / (1 + n^2)
-  // on average.
-  const double similarity = std::min(0.5, 3 / std::sqrt(d));
-  const double noise = std::sqrt(1 / similarity - 1);
-  const Tensor centres = normalize_rows(torch::randn({classes, bench.dim}));
-  Tensor x = torch::randn({bench.batch, bench.dim}).mul_(noise / std::sqrt(d));
-  x.add_(centres.index_select(0, labels));
-  x = x.to(bench.float64 ? torch::kDouble : torch::kFloat);
-  LossInput input;
-  input.embeddings = normalize_rows(x).to(bench.device);
-  input.labels = labels.to(bench.device);
-  input.seed = static_cast<uint64_t>(bench.seed);
-  return input;
-}
-
 /// Value and gradient, as a training step gets them.
 Tensor run_once(const Loss& loss, LossInput input) {
   input.embeddings = input.embeddings.detach().requires_grad_(true);
+  for (auto& [name, parameter] : loss.parameters()) {
+    parameter.mutable_grad() = Tensor();
+  }
   try {
-    const Tensor value = compute_loss(loss, input).value;
+    // As a training does: without the checks of what it made itself.
+    const Tensor value = loss.forward(input).value;
     value.backward();
     return value.detach();
   } catch (const c10::ValueError& error) {
@@ -139,19 +117,62 @@ void describe(const LossBench& bench, LossBenchResult& result) {
                                             : "float32";
 }
 
-}  // namespace
-
-LossBenchResult bench_loss(const LossBench& bench) {
-  const c10::OptionalDeviceGuard device(bench.device);
+std::unique_ptr<Loss> make_loss(const LossBench& bench) {
   LossContext context;
   context.classes = bench.batch / bench.per_class;
   context.dim = bench.dim;
   context.seed = static_cast<uint64_t>(bench.seed);
-  const auto loss = loss_registry().make(bench.loss, "loss", context);
+  auto loss = loss_registry().make(bench.loss, "loss", context);
+  const auto type = bench.float64 ? torch::kDouble : torch::kFloat;
+  for (auto& [name, parameter] : loss->parameters()) {
+    parameter.set_data(parameter.to(bench.device, type));
+  }
+  return loss;
+}
+
+/// The miner that a loss on tuples has unless a configuration names one.
+std::string default_miner(const LossBench& bench) {
+  const std::string& name = bench.loss.find("name")->scalar;
+  return loss_registry().at(name, "").facts.miner;
+}
+
+/// A loss that needs tuples says so on any batch, also on an empty one.
+bool needs_tuples(const Loss& loss, const LossInput& input) {
+  if (loss.tuple_widths().empty()) return false;
+  LossInput empty;
+  empty.embeddings = input.embeddings.slice(0, 0, 0);
+  empty.labels = input.labels.slice(0, 0, 0);
+  try {
+    compute_loss(loss, empty);
+  } catch (const c10::ValueError&) {
+    return true;
+  }
+  return false;
+}
+
+/// Tuples of the loss's own miner, or else of `random`.
+void mine_tuples(const LossBench& bench, LossInput& input,
+                 LossBenchResult& result) {
+  result.miner = default_miner(bench);
+  if (result.miner.empty()) result.miner = "random";
+  ConfigNode miner = ConfigNode::map();
+  miner.set("name", ConfigNode::text(result.miner));
+  input.tuples = mine_once(miner, input);
+  result.tuples = input.tuples.size(0);
+}
+
+}  // namespace
+
+LossBenchResult bench_loss(const LossBench& bench) {
+  const c10::OptionalDeviceGuard device(bench.device);
+  const auto loss = make_loss(bench);
   LossBenchResult result;
   result.options = loss_registry().complete(bench.loss, "loss");
   describe(bench, result);
-  const LossInput input = random_batch(bench);
+  LossInput input = random_batch(bench);
+  if (!default_miner(bench).empty() || needs_tuples(*loss, input)) {
+    mine_tuples(bench, input, result);
+  }
   const auto run = [&] { return run_once(*loss, input); };
 
   result.value = run().item<double>();  // warms up: threads, pages, libraries

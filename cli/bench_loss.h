@@ -3,24 +3,16 @@
 #include <optional>
 #include <string>
 
-#include <c10/core/Device.h>
-
+#include "cli/bench_batch.h"
 #include "cli/measure.h"
 #include "kith/core/config.h"
 
 namespace kith {
 
 /// A loss and the batch that it is measured on.
-struct LossBench {
-  ConfigNode loss;  ///< A map: its name and options.
-  int64_t batch = 1024;
-  int64_t dim = 128;
-  int64_t per_class = 4;  ///< `batch` is a multiple of it.
-  bool sorted = false;    ///< Labels in order, else shuffled.
-  bool float64 = false;
-  int64_t seed = 0;
+struct LossBench : BenchBatch {
+  ConfigNode loss;       ///< A map: its name and options.
   double seconds = 1.0;  ///< Least time for each of the two timings.
-  c10::Device device{c10::kCPU};
 };
 
 struct LossBenchResult {
@@ -31,6 +23,9 @@ struct LossBenchResult {
   bool simix = false;
   int64_t rows = 0;       ///< Examples and, with SiMix, virtual ones.
   int64_t positives = 0;  ///< Of a row, virtual ones among them.
+  /// Of a loss on tuples: mined beforehand, by this miner.
+  std::optional<int64_t> tuples;
+  std::string miner;
   /// Three products of M x M x D, the bare arithmetic of a ranking loss:
   /// similarities, and their gradient times each side.
   Timing products;
@@ -40,11 +35,8 @@ struct LossBenchResult {
   double products_gflops = 0.0;  ///< 10^9 operations a second.
 };
 
-/// Measures a loss on random unit vectors x = normalise(c + n): a random unit
-/// centre c for each class and normal noise n of a length such that a positive
-/// is on average 3 standard deviations (of the similarity of a random pair,
-/// 1 / sqrt(D)) above the negatives. So ranks are neither perfect nor random
-/// in batches of any usual size.
+/// Measures a loss on a random batch. A loss on tuples gets those of the miner
+/// that it has unless a configuration names one, or of `random`.
 LossBenchResult bench_loss(const LossBench& bench);
 
 }  // namespace kith

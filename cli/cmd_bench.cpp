@@ -1,72 +1,77 @@
-#include <cmath>
-#include <cstdio>
+#include <c10/util/Exception.h>
 
-#include <nlohmann/json.hpp>
-#include <torch/torch.h>
-
-#include "cli/bench_loss.h"
+#include "cli/bench_report.h"
 #include "cli/common.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/losses/loss.h"
-#include "kith/ops/cpu_level.h"
-#include "kith/ops/gpu.h"
+#include "kith/miners/miner.h"
 
 namespace kith {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr const char* kExplanation = R"(What is measured
 
 loss:NAME, any loss of: kith list losses. Its value and gradient, forward and
-backward, on a random batch of unit vectors: each class has a random centre,
-its examples are the centre and noise, and positives are on average 3 standard
+backward. A loss on tuples gets those of its default miner, mined before.
+miner:NAME, any miner of: kith list miners. A call that chooses tuples.
+Of several names each is measured in turn; one that fails is reported as such,
+and the others go on.
+
+Both on a random batch of unit vectors: each class has a random centre, its
+examples are the centre and noise, and positives are on average 3 standard
 deviations more similar than negatives, so that ranks are neither perfect nor
 random. A seed means the same batch on every device.
 
-  time          value and gradient: median and minimum of repeated runs, after
-                warming up. At least 3 runs and --seconds, at most 100 runs.
+  time          value and gradient, or a call of the miner: median and minimum
+                of repeated runs, after warming up. At least 3 runs and
+                --seconds, at most 100 runs.
   products      in the same way, three products of M x M x d by blocks of rows:
                 the arithmetic that no loss on all similarities can do without
                 (similarities, and their gradient times each side), in the
                 precision that the loss uses. Where they would take over 20 s a
                 part of the rows is timed and scaled (products_rows_timed).
   ratio         time / products, of the medians.
-  extra memory  the most beyond the inputs during one value and gradient, the
-                gradient included, in MB of 2^20 bytes. On a GPU the memory of
+  extra memory  the most beyond the inputs during one run, the gradient or the
+                tuples included, in MB of 2^20 bytes. On a GPU the memory of
                 tensors; on the CPU the process's resident memory, good to a
                 megabyte, and null where the system keeps no high-water mark.
   rows          of the similarity matrix: M and, with SiMix, virtual examples.
   positives     |P|, the other rows of a row's class.
+  tuples        chosen by a miner, or given to a loss on tuples (else null).
+                Products, ratio, rows and positives are of losses only.
 
 Examples
   kith bench loss:recall_at_k --batch 4096 --dim 512 --json
   kith bench loss:recall_at_k --simix --set t2=0.05 --set memory_mb=64
-  kith bench loss:recall_at_k --device cuda --set products=tf32)";
+  kith bench loss:recall_at_k --device cuda --set products=tf32
+  kith bench miner:distance_weighted --batch 2000 --set cutoff=0.4)";
 
-struct BenchFlags {
-  std::string name;
-  std::string precision = "float32";
+struct BenchFlags : BenchSubject {
+  std::vector<std::string> names;
   std::vector<std::string> overrides;
-  LossBench loss;
+  double seconds = 1.0;
   bool simix = false;
   bool json = false;
   DeviceFlags device;
 };
 
-/// The NAME of "loss:NAME".
-std::string loss_name(const std::string& name) {
-  const std::string kind = "loss:";
-  if (name.starts_with(kind)) return name.substr(kind.size());
+constexpr const char* kLoss = "loss:";
+constexpr const char* kMiner = "miner:";
+
+[[noreturn]] void throw_unknown_benchmark(const std::string& name) {
   std::vector<std::string> known;
   for (const std::string& loss : loss_registry().names()) {
-    known.push_back(kind + loss);
+    known.push_back(kLoss + loss);
+  }
+  for (const std::string& miner : miner_registry().names()) {
+    known.push_back(kMiner + miner);
   }
   throw_unknown("", "benchmark", name, known);
 }
 
-ConfigNode loss_section(const BenchFlags& flags) {
+/// The part's name, without `kind`, and its options.
+ConfigNode section_of(const BenchFlags& flags, const std::string& kind) {
   ConfigNode section = ConfigNode::map();
   for (const std::string& text : flags.overrides) {
     apply_override(section, text);
@@ -74,7 +79,7 @@ ConfigNode loss_section(const BenchFlags& flags) {
   if (flags.simix) {
     section.set("simix", ConfigNode::text("true")).where = "--simix";
   }
-  section.set("name", ConfigNode::text(loss_name(flags.name)));
+  section.set("name", ConfigNode::text(flags.name.substr(kind.size())));
   return section;
 }
 
@@ -89,106 +94,57 @@ void check_batch(int64_t batch, int64_t per_class) {
       std::to_string(below + per_class) + ", or another --per-class");
 }
 
-std::string device_text(c10::Device device) {
-  if (!device.is_cuda()) return device.str();
-  const std::string name = gpu_name(device.index());
-  return device.str() + (name.empty() ? "" : " (" + name + ")");
-}
-
-Json to_json(const ConfigNode& node) {
-  Json json;
-  if (node.kind == ConfigNode::Kind::kMap) {
-    json = Json::object();
-    for (const auto& [key, value] : node.entries) json[key] = to_json(value);
-  } else if (node.kind == ConfigNode::Kind::kList) {
-    json = Json::array();
-    for (const ConfigNode& item : node.items) json.push_back(to_json(item));
-  } else if (node.kind == ConfigNode::Kind::kScalar) {
-    // Numbers and booleans are written as in JSON; other words are text.
-    if (!node.quoted) json = Json::parse(node.scalar, nullptr, false);
-    if (node.quoted || json.is_discarded()) json = node.scalar;
-  }
-  return json;
-}
-
-/// Digits that mean nothing are not for people to read.
-double rounded(double value, double steps) {
-  return std::round(value * steps) / steps;
-}
-
-Json to_json(const BenchFlags& flags, const LossBenchResult& result) {
-  Json options = to_json(result.options);
-  options.erase("name");
-  Json memory;  // null
-  if (result.extra_memory_mb) memory = rounded(*result.extra_memory_mb, 1e3);
-  return {{"name", flags.name},
-          {"device", device_text(flags.loss.device)},
-          {"threads", torch::get_num_threads()},
-          {"cpu", name_of(cpu_level())},
-          {"batch", flags.loss.batch},
-          {"dim", flags.loss.dim},
-          {"per_class", flags.loss.per_class},
-          {"positives", result.positives},
-          {"simix", result.simix},
-          {"rows", result.rows},
-          {"precision", flags.precision},
-          {"products", result.products_precision},
-          {"time_ms",
-           {{"median", rounded(result.time.median, 1e4)},
-            {"min", rounded(result.time.min, 1e4)},
-            {"repeats", result.time.repeats}}},
-          {"products_ms", rounded(result.products.median, 1e4)},
-          {"products_gflops", rounded(result.products_gflops, 10)},
-          {"products_rows_timed", result.products_rows_timed},
-          {"ratio", rounded(result.time.median / result.products.median, 1e3)},
-          {"extra_memory_mb", memory},
-          {"value", result.value},
-          {"seed", flags.loss.seed},
-          {"sorted", flags.loss.sorted},
-          {"options", options}};
-}
-
-void print_table(const BenchFlags& flags, const LossBenchResult& result) {
-  const LossBench& bench = flags.loss;
-  std::printf("%s on %s, %s, %d thread(s), %s\n", flags.name.c_str(),
-              device_text(bench.device).c_str(), flags.precision.c_str(),
-              torch::get_num_threads(), name_of(cpu_level()).c_str());
-  print_line("M = " + std::to_string(bench.batch) + " (" +
-             std::to_string(bench.per_class) + " a class), d = " +
-             std::to_string(bench.dim) + ", " + std::to_string(result.rows) +
-             " rows, |P| = " + std::to_string(result.positives) +
-             (result.simix ? ", SiMix" : "") + "\n");
-  std::printf("value and gradient %12.3f ms   median of %d, minimum %.3f ms\n",
-              result.time.median, result.time.repeats, result.time.min);
-  std::printf(
-      "three products     %12.3f ms   %s, %.1f GFLOP/s%s\n",
-      result.products.median, result.products_precision.c_str(),
-      result.products_gflops,
-      result.products_rows_timed < bench.batch ? ", scaled from a part" : "");
-  std::printf("ratio              %12.2f\n",
-              result.time.median / result.products.median);
-  if (result.extra_memory_mb) {
-    std::printf("extra memory       %12.1f MB\n", *result.extra_memory_mb);
+template <class Result>
+void report(const BenchFlags& flags, const Result& result) {
+  if (flags.json) {
+    print_bench_json(flags, result);
   } else {
-    std::printf("extra memory       %12s\n", "unknown");
+    print_bench_table(flags, result);
   }
-  std::printf("value              %12.6g\n", result.value);
+}
+
+/// Measures the part `flags.name`.
+void run_one(const BenchFlags& flags) {
+  if (flags.name.starts_with(kLoss)) {
+    const LossBench bench{flags.batch, section_of(flags, kLoss), flags.seconds};
+    report(flags, bench_loss(bench));
+  } else {
+    const MinerBench bench{flags.batch, section_of(flags, kMiner),
+                           flags.seconds};
+    report(flags, bench_miner(bench));
+  }
+}
+
+/// What went wrong, in one line. LibTorch's own text ends with a backtrace.
+std::string message_of(const std::exception& error) {
+  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+  std::string text = torch_error == nullptr
+                         ? error.what()
+                         : torch_error->what_without_backtrace();
+  return text.substr(0, text.find('\n'));
 }
 
 void run_bench(BenchFlags& flags) {
-  flags.loss.device = flags.device.apply();
-  flags.loss.loss = loss_section(flags);
-  flags.loss.float64 = flags.precision == "float64";
-  check_batch(flags.loss.batch, flags.loss.per_class);
-  const LossBenchResult result = bench_loss(flags.loss);
-  if (flags.json) {
-    print_line(to_json(flags, result).dump(2));
-  } else {
-    print_table(flags, result);
+  for (const std::string& name : flags.names) {
+    if (!name.starts_with(kLoss) && !name.starts_with(kMiner)) {
+      throw_unknown_benchmark(name);
+    }
+  }
+  flags.batch.device = flags.device.apply();
+  flags.batch.float64 = flags.precision == "float64";
+  check_batch(flags.batch.batch, flags.batch.per_class);
+  for (const std::string& name : flags.names) {
+    flags.name = name;
+    try {
+      run_one(flags);
+    } catch (const std::exception& error) {
+      if (flags.names.size() == 1) throw;
+      print_bench_failure(flags.name, message_of(error), flags.json);
+    }
   }
 }
 
-void add_batch_options(CLI::App& command, LossBench& bench) {
+void add_batch_options(CLI::App& command, BenchBatch& bench) {
   command.add_option("--batch", bench.batch, "M, examples in the batch")
       ->check(integer(2, 1 << 24))
       ->capture_default_str();
@@ -202,13 +158,10 @@ void add_batch_options(CLI::App& command, LossBench& bench) {
       ->capture_default_str();
   command.add_flag("--sorted", bench.sorted,
                    "Labels in order; without it they are shuffled");
-  command.add_option("--seed", bench.seed, "Seed of the batch, and of SiMix")
-      ->check(integer(0))
-      ->capture_default_str();
   command
-      .add_option("--seconds", bench.seconds,
-                  "Least time spent on each timing; see below")
-      ->check(CLI::Range(0.0, 3600.0))
+      .add_option("--seed", bench.seed,
+                  "Seed of the batch, and of what is drawn in it")
+      ->check(integer(0))
       ->capture_default_str();
 }
 
@@ -219,20 +172,27 @@ void add_bench(CLI::App& app) {
       app.add_subcommand("bench", "Times and peak memory of a part of kith");
   auto flags = std::make_shared<BenchFlags>();
   command
-      ->add_option("name", flags->name, "loss:NAME, such as loss:recall_at_k")
+      ->add_option("name", flags->names,
+                   "loss:NAME or miner:NAME, such as loss:recall_at_k; or "
+                   "several")
       ->required();
-  add_batch_options(*command, flags->loss);
+  add_batch_options(*command, flags->batch);
+  command
+      ->add_option("--seconds", flags->seconds,
+                   "Least time spent on each timing; see below")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
   command->add_flag("--simix", flags->simix,
                     "With similarity mixup, for losses that have it");
   command
       ->add_option("--set", flags->overrides,
-                   "An option of the loss, such as t2=0.1 or memory_mb=64")
+                   "An option of the part, such as t2=0.1 or memory_mb=64")
       ->allow_extra_args(false);
   command->add_option("--precision", flags->precision, "Of the embeddings")
       ->check(one_of({"float32", "float64"}))
       ->capture_default_str();
   command->add_flag("--json", flags->json,
-                    "One JSON object on standard output");
+                    "One JSON object a name on standard output");
   flags->device.add_to(*command);
   command->footer(kExplanation);
   command->callback([flags] { run_bench(*flags); });

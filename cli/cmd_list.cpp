@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
+#include "cli/objectives_page.h"
 #include "cli/usage.h"
+#include "kith/core/error.h"
 #include "kith/data/augment.h"
 #include "kith/eval/metric.h"
 #include "kith/eval/protocol.h"
@@ -18,22 +20,6 @@ namespace kith {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// A part as it is shown, whatever registry it comes from.
-struct Part {
-  std::string name;
-  std::string summary;
-  std::vector<OptionInfo> options;
-};
-
-template <class Parts>
-std::vector<Part> parts_of(const Parts& registry) {
-  std::vector<Part> parts;
-  for (const auto& [name, entry] : registry.entries()) {
-    parts.push_back({name, entry.summary, entry.options()});
-  }
-  return parts;
-}
 
 using Lister = std::vector<Part> (*)();
 
@@ -52,23 +38,28 @@ const std::vector<std::pair<std::string, Lister>>& listers() {
   return all;
 }
 
-/// YAML of a default on one line.
-std::string shown(const ConfigNode& value) {
-  std::string text = to_yaml(value);
-  while (text.ends_with('\n')) text.pop_back();
-  return text;
-}
-
 void print_parts(const std::vector<Part>& parts) {
   for (const Part& part : parts) {
     std::printf("%s: %s\n", part.name.c_str(), part.summary.c_str());
+    if (*part.facts.miner != 0) {
+      std::printf("  %-28s unless a configuration names another\n",
+                  (std::string("miner: ") + part.facts.miner).c_str());
+    }
     for (const OptionInfo& o : part.options) {
-      const std::string head = o.name + " = " + shown(o.default_value);
+      const std::string head = o.name + " = " + one_line(o.default_value);
       std::printf("  %-28s %s [%s%s]\n", head.c_str(), o.help.c_str(),
                   o.type.c_str(),
                   o.constraint.empty() ? "" : (", " + o.constraint).c_str());
     }
   }
+}
+
+Json to_json(const PartFacts& facts) {
+  return {{"formula", facts.formula},
+          {"source", facts.source},
+          {"cost", facts.cost},
+          {"golden", split_list(facts.golden)},
+          {"miner", facts.miner}};
 }
 
 Json to_json(const std::vector<Part>& parts) {
@@ -78,14 +69,50 @@ Json to_json(const std::vector<Part>& parts) {
     for (const OptionInfo& o : part.options) {
       options.push_back({{"name", o.name},
                          {"type", o.type},
-                         {"default", shown(o.default_value)},
+                         {"default", one_line(o.default_value)},
                          {"allowed", o.constraint},
                          {"help", o.help}});
     }
-    list.push_back(
-        {{"name", part.name}, {"summary", part.summary}, {"options", options}});
+    list.push_back({{"name", part.name},
+                    {"summary", part.summary},
+                    {"facts", to_json(part.facts)},
+                    {"options", options}});
   }
   return list;
+}
+
+struct ListFlags {
+  std::string kind;
+  bool json = false;
+  bool markdown = false;
+};
+
+std::vector<std::string> kinds() {
+  std::vector<std::string> names;
+  for (const auto& [name, lister] : listers()) names.push_back(name);
+  return names;
+}
+
+void run_list(const ListFlags& flags) {
+  if (flags.markdown) {
+    const std::string page =
+        objectives_page(parts_of(loss_registry()), parts_of(miner_registry()),
+                        parts_of(sampler_registry()));
+    std::fputs(page.c_str(), stdout);
+    return;
+  }
+  if (flags.kind.empty()) {
+    throw ConfigError("kith list needs what to list: one of " + join(kinds()) +
+                      "; or --markdown");
+  }
+  for (const auto& [name, lister] : listers()) {
+    if (name != flags.kind) continue;
+    if (flags.json) {
+      print_line(Json({{name, to_json(lister())}}).dump(2));
+    } else {
+      print_parts(lister());
+    }
+  }
 }
 
 }  // namespace
@@ -93,24 +120,17 @@ Json to_json(const std::vector<Part>& parts) {
 void add_list(CLI::App& app) {
   auto* command = app.add_subcommand(
       "list", "What can be named in a configuration, with its options");
-  auto kind = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false);
-  std::vector<std::string> kinds;
-  for (const auto& [name, lister] : listers()) kinds.push_back(name);
-  command->add_option("kind", *kind, "What to list")
-      ->required()
-      ->check(one_of(kinds));
-  command->add_flag("--json", *json, "One JSON object on standard output");
-  command->callback([kind, json] {
-    for (const auto& [name, lister] : listers()) {
-      if (name != *kind) continue;
-      if (*json) {
-        print_line(Json({{name, to_json(lister())}}).dump(2));
-      } else {
-        print_parts(lister());
-      }
-    }
-  });
+  auto flags = std::make_shared<ListFlags>();
+  auto* kind = command->add_option("kind", flags->kind, "What to list")
+                   ->check(one_of(kinds()));
+  auto* json = command->add_flag("--json", flags->json,
+                                 "One JSON object on standard output");
+  command
+      ->add_flag("--markdown", flags->markdown,
+                 "Losses, miners and samplers with their formulas, as a page")
+      ->excludes(kind)
+      ->excludes(json);
+  command->callback([flags] { run_list(*flags); });
 }
 
 }  // namespace kith

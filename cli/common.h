@@ -22,6 +22,7 @@ void add_embed(CLI::App& app);
 void add_metrics(CLI::App& app);
 void add_loss(CLI::App& app);
 void add_bench(CLI::App& app);
+void add_plot(CLI::App& app);
 void add_list(CLI::App& app);
 
 /// --device and --threads.

@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include <c10/util/Exception.h>
+#include <dlfcn.h>
 
 #include "cli/build_info.h"
 #include "cli/common.h"
@@ -17,6 +18,18 @@ std::string version_text() {
          "faiss: " + kith::kFaiss;
 }
 
+/// Loads a library whose parts register themselves. It stays loaded: the
+/// registries keep what it made.
+void load_plugin(const std::string& path) {
+  // A name without a slash would be looked for in the system's folders.
+  const std::string file =
+      path.find('/') == std::string::npos ? "./" + path : path;
+  if (dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    throw kith::ConfigError("--plugin " + path +
+                            ": not a library that can be loaded: " + dlerror());
+  }
+}
+
 int fail(int status, const std::string& message) {
   kith::progress_bar().erase();
   std::fprintf(stderr, "kith: %s\n", message.c_str());
@@ -30,6 +43,15 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", version_text,
                        "Versions of kith and what it was built with");
   app.require_subcommand(1);
+  // Runs before any command, whose configuration may name what is in there.
+  app.add_option_function<std::vector<std::string>>(
+         "--plugin",
+         [](const std::vector<std::string>& files) {
+           for (const std::string& file : files) load_plugin(file);
+         },
+         "A library with losses or other parts of your own; before the command")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   kith::install_log();
   kith::add_demo(app);
   kith::add_data(app);
@@ -39,6 +61,7 @@ int main(int argc, char** argv) {
   kith::add_metrics(app);
   kith::add_loss(app);
   kith::add_bench(app);
+  kith::add_plot(app);
   kith::add_list(app);
   try {
     app.parse(argc, argv);

@@ -92,12 +92,12 @@ std::string svg_line(double x1, double y1, double x2, double y2,
          "\" class=\"" + std::string(css_class) + "\"/>\n";
 }
 
-std::string svg_open(const std::string& title) {
+std::string svg_open(const std::string& title, double width, double height) {
   return "<svg class=\"kith-chart\" xmlns=\"http://www.w3.org/2000/svg\" "
          "viewBox=\"0 0 " +
-         format_fixed(kSvgWidth, 0) + " " + format_fixed(kSvgHeight, 0) +
+         format_fixed(width, 0) + " " + format_fixed(height, 0) +
          "\" role=\"img\">\n<title>" + html_escape(title) + "</title>\n" +
-         style() + svg_text(0, 16, "t", svg_fit(title, kSvgWidth, kTitleFont));
+         style() + svg_text(0, 16, "t", svg_fit(title, width, kTitleFont));
 }
 
 double svg_add_legend(std::string& svg,

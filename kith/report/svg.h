@@ -56,7 +56,8 @@ std::string svg_stroke_class(size_t series);
 std::string svg_fill_class(size_t series);
 
 /// Opening tag, style and title. The caller appends "</svg>".
-std::string svg_open(const std::string& title);
+std::string svg_open(const std::string& title, double width = kSvgWidth,
+                     double height = kSvgHeight);
 
 /// Appends the entries below the title, wrapped to at most five rows (what
 /// does not fit is left out), and returns the y below which the chart is free.

@@ -123,12 +123,78 @@ TEST(BenchCommand, PrintsATable) {
   }
 }
 
+TEST(BenchCommand, ReportsAMiner) {
+  const Json json = bench_json("miner:distance_weighted",
+                               {"--batch", "256", "--set", "cutoff=0.4"});
+  EXPECT_EQ(json.at("name"), "miner:distance_weighted");
+  EXPECT_EQ(json.at("batch"), 256);
+  EXPECT_EQ(json.at("dim"), 32);
+  EXPECT_EQ(json.at("tuples"), 256);
+  EXPECT_EQ(json.at("width"), 3);
+  EXPECT_EQ(json.at("options").at("cutoff"), 0.4);
+  EXPECT_FALSE(json.at("options").contains("name"));
+  EXPECT_GT(json.at("time_ms").at("min"), 0.0);
+  EXPECT_GE(json.at("time_ms").at("repeats"), 3);
+  EXPECT_TRUE(json.contains("extra_memory_mb"));
+  EXPECT_FALSE(json.contains("products_ms"));
+}
+
+TEST(BenchCommand, PrintsATableOfAMiner) {
+  const std::string out =
+      expect_success(bench("miner:multi_similarity", {"--batch", "64"})).out;
+  for (const char* part : {"miner:multi_similarity on cpu, float32, 1 thread",
+                           "M = 64 (4 a class), d = 32", "mining", "ms",
+                           "extra memory", "tuples", " of 2"}) {
+    EXPECT_NE(out.find(part), std::string::npos) << part << " not in\n" << out;
+  }
+}
+
+// A loss on tuples gets those of its miner.
+TEST(BenchCommand, MinesForALossThatNeedsTuples) {
+  const Json json = bench_json("loss:triplet", {"--batch", "128"});
+  expect_sane(json);
+  EXPECT_EQ(json.at("tuples"), 128);
+  EXPECT_NE(json.at("miner"), "");
+  const Json whole = bench_json("loss:recall_at_k", {"--batch", "128"});
+  EXPECT_TRUE(whole.at("tuples").is_null());
+  EXPECT_TRUE(whole.at("miner").is_null());
+}
+
+// One object after the other; a part that cannot be measured stops no other.
+TEST(BenchCommand, MeasuresSeveralParts) {
+  const std::string out =
+      expect_success(bench("loss:supcon", {"miner:random", "loss:no_such",
+                                           "loss:contrastive", "--json"}))
+          .out;
+  std::vector<Json> parts;
+  for (size_t begin = 0; begin < out.size();) {
+    const size_t end = out.find("\n}\n", begin) + 3;
+    parts.push_back(Json::parse(out.substr(begin, end - begin)));
+    begin = end;
+  }
+  ASSERT_EQ(parts.size(), 4u) << out;
+  expect_sane(parts[0]);
+  EXPECT_EQ(parts[1].at("name"), "miner:random");
+  EXPECT_EQ(parts[2].at("name"), "loss:no_such");
+  EXPECT_NE(parts[2].at("error").get<std::string>().find("unknown loss"),
+            std::string::npos);
+  EXPECT_EQ(parts[3].at("miner"), "distance_weighted");
+  expect_failure(2, bench("loss:nt_xent", {"los:circle"}),
+                 {"unknown benchmark 'los:circle'"});
+}
+
 TEST(BenchCommand, WrongNamesAreRefused) {
   expect_failure(2, bench("los:recall_at_k", {}),
                  {"unknown benchmark 'los:recall_at_k'",
                   "did you mean 'loss:recall_at_k'?", "loss:contrastive"});
   expect_failure(2, bench("loss:recal_at_k", {}),
                  {"unknown loss 'recal_at_k'", "did you mean 'recall_at_k'?"});
+  expect_failure(2, bench("miner:semihrad", {}),
+                 {"unknown miner 'semihrad'", "did you mean 'semihard'?"});
+  expect_failure(2, bench("mine:semihard", {}),
+                 {"did you mean 'miner:semihard'?"});
+  expect_failure(2, bench("miner:semihard", {"--set", "margn=1"}),
+                 {"unknown key 'miner.margn'"});
   expect_failure(2, bench("loss:contrastive", {"--simix"}),
                  {"--simix", "unknown key 'loss.simix'"});
 }
@@ -163,7 +229,7 @@ TEST(BenchCommand, MemoryGrowsWithTheBatchNotItsSquare) {
   GTEST_SKIP() << "the address sanitizer keeps what is freed";
 #endif
   // This loss has M x M matrices, of 4 MB each: they are seen.
-  const Json square = extra_memory("loss:contrastive", "1024");
+  const Json square = extra_memory("loss:margin_all", "1024");
   if (square.is_null()) GTEST_SKIP() << "no high-water mark on this system";
   EXPECT_GT(square, 4.0);
 

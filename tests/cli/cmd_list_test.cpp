@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "kith/core/file.h"
 #include "tests/cli/run_program.h"
 
 namespace kith {
@@ -41,6 +42,50 @@ TEST(ListCommand, ShowsOptionsAndDefaults) {
   EXPECT_THAT(text, HasSubstr("t2 = 0.01"));
   EXPECT_THAT(text, HasSubstr("contrastive: "));
   EXPECT_THAT(text, HasSubstr("neg_margin = 1"));
+}
+
+TEST(ListCommand, ShowsTheMinerOfALossOnTuples) {
+  EXPECT_THAT(expect_success({"list", "losses"}).out,
+              HasSubstr("miner: distance_weighted"));
+}
+
+TEST(ListCommand, TellsTheFactsInJson) {
+  const Json json =
+      Json::parse(expect_success({"list", "losses", "--json"}).out);
+  for (const Json& part : json.at("losses")) {
+    if (part.at("name") != "contrastive") continue;
+    const Json& facts = part.at("facts");
+    EXPECT_THAT(facts.at("formula").get<std::string>(), HasSubstr("D_"));
+    EXPECT_THAT(facts.at("source").get<std::string>(), HasSubstr("Hadsell"));
+    EXPECT_NE(facts.at("cost"), "");
+    EXPECT_EQ(facts.at("miner"), "distance_weighted");
+    EXPECT_THAT(facts.at("golden").dump(), HasSubstr("\"rev_contrastive\""));
+    return;
+  }
+  FAIL() << "no contrastive loss";
+}
+
+TEST(ListCommand, TheObjectivesPageIsUpToDate) {
+  const std::string page = expect_success({"list", "--markdown"}).out;
+  const std::string file = KITH_SOURCE_DIR "/docs/objectives.md";
+  // No EXPECT_EQ: it would print both pages.
+  EXPECT_TRUE(read_file(file, 1 << 24) == page)
+      << "The program has other parts than its page. From the checkout: "
+         "build/release/kith list --markdown > docs/objectives.md";
+}
+
+TEST(ListCommand, ThePageShowsPartsOfEveryKind) {
+  const std::string page = expect_success({"list", "--markdown"}).out;
+  EXPECT_THAT(page, HasSubstr("| [`recall_at_k`](#loss-recall_at_k) |"));
+  EXPECT_THAT(page, HasSubstr("<a id=\"loss-recall_at_k\"></a>"));
+  EXPECT_THAT(page, HasSubstr("<a id=\"miner-random\"></a>"));
+  EXPECT_THAT(page, HasSubstr("<a id=\"sampler-class_balanced\"></a>"));
+  EXPECT_THAT(page, HasSubstr("| `t2` | `0.01` |"));
+}
+
+TEST(ListCommand, NeedsAKindOrMarkdown) {
+  expect_failure(2, {"list"}, {"losses", "--markdown"});
+  expect_failure(2, {"list", "losses", "--markdown"}, {"--markdown"});
 }
 
 TEST(ListCommand, RefusesAnUnknownKind) {
@@ -81,6 +126,11 @@ TEST(Program, RefusesWhatIsNoCommand) {
   expect_failure(2, {"loss"}, {"name", "kith loss --help"});
   expect_failure(2, {"list", "losses", "--device", "tpu"},
                  {"unknown option '--device'"});
+}
+
+TEST(Program, RefusesAPluginThatCannotBeLoaded) {
+  expect_failure(2, {"--plugin", "no_such.so", "list", "losses"},
+                 {"--plugin no_such.so", "cannot open"});
 }
 
 TEST(Program, RefusesADeviceThatIsNotThere) {

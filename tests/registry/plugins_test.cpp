@@ -49,7 +49,8 @@ const std::set<std::string> kRegistryFiles = {
     "samplers/pool/farthest_points.cpp",
     "samplers/pool/match_sampler.cpp",
     "samplers/pool/pool_sampler.cpp",
-    "samplers/pool/scores.cpp"};
+    "samplers/pool/scores.cpp",
+    "samplers/pool/threads.cpp"};
 
 /// Folders whose parts are in the registry of another: those that need LibTorch
 /// are built apart.

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kith/core/registry.h"
+
+namespace kith {
+
+/// A part as it is shown, whatever registry it comes from.
+struct Part {
+  std::string name;
+  std::string summary;
+  PartFacts facts;
+  std::vector<OptionInfo> options;
+};
+
+template <class Parts>
+std::vector<Part> parts_of(const Parts& registry) {
+  std::vector<Part> parts;
+  for (const auto& [name, entry] : registry.entries()) {
+    parts.push_back({name, entry.summary, entry.facts, entry.options()});
+  }
+  return parts;
+}
+
+/// A value of an option as YAML, on one line.
+std::string one_line(const ConfigNode& value);
+
+/// The words of a list with commas between: "a, b" is {"a", "b"}.
+std::vector<std::string> split_list(const std::string& text);
+
+/// docs/objectives.md, in Markdown: every part with its formula, source, cost,
+/// options and the published values that it is tested against.
+std::string objectives_page(const std::vector<Part>& losses,
+                            const std::vector<Part>& miners,
+                            const std::vector<Part>& samplers);
+
+}  // namespace kith
