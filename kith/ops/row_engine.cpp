@@ -209,12 +209,19 @@ class Walk {
     kept_.resize(keep_ ? row_parts_.size() * column_parts_.size() : 0);
   }
 
+  /// Whether waking other threads takes longer than all the work.
+  bool is_small() const {
+    constexpr int64_t kSimilarities = 1 << 16;
+    const auto& columns = columns_ ? columns_ : rows_;
+    return rows_->set.items * columns->set.items <= kSimilarities;
+  }
+
   /// Calls f with all rows: in parallel ranges on the CPU, once for a GPU.
   template <class F>
   void in_parallel(int64_t count, int64_t grain, const F& f) const {
     if (count == 0) return;
-    if (cuda_) {
-      f(RowLaunch{0, count, current_stream()});
+    if (cuda_ || is_small()) {
+      f(RowLaunch{0, count, cuda_ ? current_stream() : nullptr});
       return;
     }
     at::parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
