@@ -45,12 +45,14 @@ MarginSums margin_sums(const Tensor& x, const Tensor& labels,
   sums.divisor = slope.norm(1);  // of the amounts, without a matrix of them
   const Tensor divisor = sums.divisor.clamp_min(1);
   sums.value = terms.mul_(slope).norm(1) / divisor;
+  terms.reset();
   sums.triplets = (negatives * positives).squeeze(1);
   sums.dbeta = slope.sum(1) / -divisor;
   // d(D)/d(D^2) = 1 / (2 D), and 0 where D is.
   distance.masked_fill_(distance == 0, std::numeric_limits<double>::infinity());
-  sums.dx =
-      squared_distances_gradient(x, slope.div_(distance.mul_(divisor * 2)));
+  slope.div_(distance.mul_(divisor * 2));
+  distance.reset();
+  sums.dx = squared_distances_gradient(x, slope);
   return sums;
 }
 

@@ -3,12 +3,14 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/losses/class_vectors.h"
 
 namespace kith {
 namespace {
 
 /// A given beta as [1] or [C]; undefined if none is given.
 Tensor given_beta(const LossContext& context) {
+  check_given(context, {"beta"});
   for (const auto& [name, value] : context.given) {
     if (name != "beta") continue;
     TORCH_CHECK_VALUE(

@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 
 #include "kith/losses/loss.h"
+#include "kith/ops/known_gradient.h"
 #include "kith/ops/tuples.h"
 
 namespace kith {
@@ -59,28 +60,63 @@ class SnrLoss final : public Loss {
   std::vector<int64_t> tuple_widths() const override { return {3}; }
 
   LossOutput forward(const LossInput& input) const override {
-    const SnrRows rows = snr_rows(input.embeddings);
-    const std::vector<Tensor> distance = tuple_distances(
-        rows.centred, input.tuples, {{0, 1}, {0, 2}}, /*squared=*/true);
-    const Tensor anchor = input.tuples.select(1, 0);
-    const Tensor terms =
-        ((distance[0] - distance[1]) * rows.inverse.index_select(0, anchor) +
-         options_.margin)
-            .relu()
-            .masked_fill(rows.flat.index_select(0, anchor), 0);  // [T]
-    Tensor value = hinge_mean(terms, options_.reduction == "active");
-    if (options_.reg > 0) value = value + penalty(rows, anchor, input);
-    return {keep_bad_visible(value, input.embeddings), {}};
+    require_tuples(input.tuples);
+    const Tensor& x = input.embeddings;
+    const auto [value, gradient] = by_embeddings(x.detach(), input.tuples);
+    return {keep_bad_visible(known_gradient(value, {x}, {gradient}), x), {}};
   }
 
  private:
-  Tensor penalty(const SnrRows& rows, const Tensor& anchor,
-                 const LossInput& input) const {
-    const auto dim = static_cast<double>(input.embeddings.size(1));
-    const auto count =
-        static_cast<double>(std::max<int64_t>(anchor.size(0), 1));
-    return rows.mean.index_select(0, anchor).abs().sum() *
-           (options_.reg * dim / count);
+  /// With c the centred embeddings, and w the weight of a triplet in the mean,
+  ///
+  ///     l = (|c_a - c_p|^2 - |c_a - c_n|^2) / |c_a|^2 + margin
+  ///     dl/dc_a = 2 (c_n - c_p) / |c_a|^2 - 2 (l - margin) c_a / |c_a|^2
+  ///     dl/dc_p = -2 (c_a - c_p) / |c_a|^2
+  ///     dl/dc_n =  2 (c_a - c_n) / |c_a|^2
+  std::pair<Tensor, Tensor> by_embeddings(const Tensor& x,
+                                          const Tensor& tuples) const {
+    const at::NoGradGuard no_grad;
+    const SnrRows rows = snr_rows(x);
+    const Tensor anchor = tuples.select(1, 0).contiguous();
+    const Tensor positive = tuples.select(1, 1).contiguous();
+    const Tensor negative = tuples.select(1, 2).contiguous();
+    const Tensor a = rows.centred.index_select(0, anchor);  // [T, D]
+    const Tensor to_positive = a - rows.centred.index_select(0, positive);
+    const Tensor to_negative = a - rows.centred.index_select(0, negative);
+    const Tensor inverse = rows.inverse.index_select(0, anchor);  // [T]
+    const Tensor ratio =
+        (to_positive.square().sum(1) - to_negative.square().sum(1))
+            .mul_(inverse);
+    const Tensor active =
+        (ratio > -options_.margin)
+            .logical_and_(rows.flat.index_select(0, anchor).logical_not_());
+    const Tensor weight = active.to(x.scalar_type()) / divisor(active);  // [T]
+    Tensor value = ((ratio + options_.margin) * weight).sum();
+
+    const Tensor scale = (weight * inverse).mul_(2).unsqueeze(1);  // [T, 1]
+    Tensor gradient = torch::zeros_like(x);
+    gradient.index_add_(
+        0, anchor,
+        (to_positive - to_negative).addcmul_(a, ratio.unsqueeze(1), -1) *
+            scale);
+    gradient.index_add_(0, positive, to_positive * scale, /*alpha=*/-1);
+    gradient.index_add_(0, negative, to_negative * scale);
+    gradient.sub_(gradient.mean(1, /*keepdim=*/true));  // of the centring
+    if (options_.reg > 0) {
+      const double share = options_.reg / static_cast<double>(std::max<int64_t>(
+                                              anchor.size(0), 1));
+      const Tensor level = rows.mean.index_select(0, anchor);
+      value.add_(level.abs().sum(), share * static_cast<double>(x.size(1)));
+      gradient.index_add_(0, anchor, level.sign().unsqueeze(1).expand_as(a),
+                          /*alpha=*/share);
+    }
+    return {value, gradient};
+  }
+
+  Tensor divisor(const Tensor& active) const {
+    if (options_.reduction == "active") return active.sum().clamp_min(1);
+    return torch::full({}, std::max<int64_t>(active.size(0), 1),
+                       active.options().dtype(at::kLong));
   }
 
   Options options_;

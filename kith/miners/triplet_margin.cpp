@@ -67,7 +67,7 @@ class TripletMarginMiner final : public Miner {
                      std::numeric_limits<double>::quiet_NaN(), distances);
     std::vector<Tensor> parts;
     // Half of M x M, or as many as cost nothing: each stretch waits for a GPU.
-    constexpr int64_t kSmall = 1 << 22;
+    constexpr int64_t kSmall = 1 << 19;
     const int64_t stretch = std::max(m / 2, kSmall / m);
     for (int64_t begin = 0; begin < pairs.size(0); begin += stretch) {
       const int64_t end = std::min(begin + stretch, pairs.size(0));

@@ -203,11 +203,15 @@ Tensor pair_distances(const Tensor& x, const Tensor& left, const Tensor& right,
                               squared);
 }
 
+void require_tuples(const Tensor& tuples) {
+  TORCH_CHECK_VALUE(tuples.defined(),
+                    "this loss needs tuples: name a miner, or give --tuples");
+}
+
 std::vector<Tensor> tuple_distances(
     const Tensor& x, const Tensor& tuples,
     const std::vector<std::pair<int64_t, int64_t>>& pairs, bool squared) {
-  TORCH_CHECK_VALUE(tuples.defined(),
-                    "this loss needs tuples: name a miner, or give --tuples");
+  require_tuples(tuples);
   std::vector<Tensor> left;
   std::vector<Tensor> right;
   for (const auto& [from, to] : pairs) {

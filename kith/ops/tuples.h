@@ -15,9 +15,12 @@ namespace kith {
 Tensor pair_distances(const Tensor& x, const Tensor& left, const Tensor& right,
                       bool squared = false);
 
+/// c10::ValueError, with the remedy, if `tuples` is undefined.
+void require_tuples(const Tensor& tuples);
+
 /// tuples [T, W] int64 -> P times [T]: the distances of P pairs in each tuple,
 /// such as {{0, 1}, {0, 2}} for anchor to positive and anchor to negative.
-/// c10::ValueError, with the remedy, if `tuples` is undefined.
+/// Tuples are required.
 std::vector<Tensor> tuple_distances(
     const Tensor& x, const Tensor& tuples,
     const std::vector<std::pair<int64_t, int64_t>>& pairs,
