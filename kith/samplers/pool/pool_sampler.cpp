@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
-#include <ATen/Parallel.h>
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/samplers/pool/threads.h"
 
 namespace kith {
 namespace {
@@ -79,13 +79,11 @@ std::vector<std::vector<int64_t>> PoolSampler::epoch(
     const EpochInput& input) const {
   const Tensor embeddings = view(input.pool, indices_.size());
   std::vector<std::vector<int64_t>> plan(static_cast<size_t>(batches_));
-  at::parallel_for(0, batches_, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b) {
-      Rng rng(seed_, Stream::kSampler, {input.epoch, b});
-      std::vector<int64_t>& batch = plan[static_cast<size_t>(b)];
-      for (const int64_t row : choose(embeddings, rng)) {
-        batch.push_back(indices_[static_cast<size_t>(row)]);
-      }
+  run_side_by_side(batches_, [&](int64_t b) {
+    Rng rng(seed_, Stream::kSampler, {input.epoch, b});
+    std::vector<int64_t>& batch = plan[static_cast<size_t>(b)];
+    for (const int64_t row : choose(embeddings, rng)) {
+      batch.push_back(indices_[static_cast<size_t>(row)]);
     }
   });
   return plan;

@@ -22,8 +22,8 @@ struct PoolOptions {
 
 /// What samplers share that choose each batch from a pool of images by their
 /// embeddings. Batch b of an epoch depends on the seed, the epoch, b and the
-/// embeddings alone, so batches may be planned in parallel. An epoch is N/M
-/// batches.
+/// embeddings alone, so batches are planned side by side in threads. An epoch
+/// is N/M batches.
 class PoolSampler : public Sampler {
  public:
   PoolSampler(const PoolOptions& options, const SamplerInput& input);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <torch/torch.h>
@@ -33,7 +34,7 @@ struct PairBins {
 };
 
 PairBins bin_pairs(const Tensor& pool, int64_t bins) {
-  const Tensor norms = pool.square().sum(1);  // [P]
+  const Tensor norms = pool.square().sum({1});  // [P]
   const Tensor distances =
       torch::addmm(norms.unsqueeze(0) + norms.unsqueeze(1), pool, pool.t(), 1,
                    -2)
@@ -125,25 +126,30 @@ Tensor covariance(const Tensor& x, const Tensor& mean) {
 Tensor distance_scores(const Tensor& pool, const Tensor& batches, int64_t bins,
                        double weight) {
   check_shapes(pool, batches);
-  const Tensor x = rows_of(pool, batches);
-  const Tensor mean = (x.mean(1) - pool.mean(0)).norm(2, 1);
-  const Tensor deviation =
-      (x.std(1, /*unbiased=*/false) - pool.std(0, /*unbiased=*/false))
-          .norm(2, 1);
-  return (mean + deviation).to(torch::kDouble) +
+  const Tensor x = rows_of(pool, batches);  // [C, M, D]
+  const auto moments = [](const Tensor& points, int64_t dim) {
+    const Tensor mean = points.mean({dim}, true);
+    const Tensor variance = (points - mean).square().mean({dim}, true);
+    return std::pair(mean, variance.sqrt());
+  };
+  const auto [mean, deviation] = moments(pool, 0);  // [1, D]
+  const auto [means, deviations] = moments(x, 1);   // [C, 1, D]
+  const Tensor distance = (means - mean).square().sum({1, 2}).sqrt() +
+                          (deviations - deviation).square().sum({1, 2}).sqrt();
+  return distance.to(torch::kDouble) +
          weight * histogram_distances(pool, batches, bins);
 }
 
 Tensor frechet_scores(const Tensor& pool, const Tensor& batches) {
   check_shapes(pool, batches);
   const Tensor all = pool.to(torch::kDouble);
-  const Tensor x = rows_of(all, batches);  // [C, M, D]
-  const Tensor mean = all.mean(0, true);   // [1, D]
-  const Tensor means = x.mean(1, true);    // [C, 1, D]
-  const Tensor a = covariance(all, mean);  // [D, D]
-  const Tensor b = covariance(x, means);   // [C, D, D]
+  const Tensor x = rows_of(all, batches);   // [C, M, D]
+  const Tensor mean = all.mean({0}, true);  // [1, D]
+  const Tensor means = x.mean({1}, true);   // [C, 1, D]
+  const Tensor a = covariance(all, mean);   // [D, D]
+  const Tensor b = covariance(x, means);    // [C, D, D]
   const auto trace = [](const Tensor& matrix) {
-    return matrix.diagonal(0, -2, -1).sum(-1);
+    return matrix.diagonal(0, -2, -1).sum({-1});
   };
 
   const Tensor diagonal = torch::eye(pool.size(1), torch::kDouble) * kDiagonal;
@@ -152,7 +158,7 @@ Tensor frechet_scores(const Tensor& pool, const Tensor& batches) {
                                 vectors.t());  // (A + e I)^1/2
   const Tensor product = torch::matmul(torch::matmul(root, b + diagonal), root);
   const Tensor cross =
-      torch::linalg_eigvalsh(product).clamp_min(0).sqrt().sum(-1);  // [C]
+      torch::linalg_eigvalsh(product).clamp_min(0).sqrt().sum({-1});  // [C]
   return (means - mean).square().sum({1, 2}) + trace(a) + trace(b) - 2 * cross;
 }
 
