@@ -163,8 +163,8 @@ TEST(BenchCommand, MinesForALossThatNeedsTuples) {
 // One object after the other; a part that cannot be measured stops no other.
 TEST(BenchCommand, MeasuresSeveralParts) {
   const std::string out =
-      expect_success(bench("loss:supcon", {"miner:random", "loss:no_such",
-                                           "loss:contrastive", "--json"}))
+      expect_success(bench("loss:fast_ap", {"miner:random", "loss:no_such",
+                                            "loss:contrastive", "--json"}))
           .out;
   std::vector<Json> parts;
   for (size_t begin = 0; begin < out.size();) {

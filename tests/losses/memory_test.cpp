@@ -20,7 +20,7 @@
 namespace kith {
 namespace {
 
-constexpr double kMatrices = 5;
+constexpr double kMatrices = 6;
 constexpr double kSlackMb = 24;  // buffers of libraries, pages of an allocator
 
 double allowed_mb(int64_t m) {

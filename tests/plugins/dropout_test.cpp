@@ -4,7 +4,7 @@
 #include <torch/torch.h>
 
 #include "kith/train/multistage.h"
-#include "tests/support/torch/losses.h"
+#include "tests/support/torch/loss_subjects.h"
 #include "tests/support/torch/tensors.h"
 
 namespace kith {
@@ -50,30 +50,33 @@ std::unique_ptr<EmbeddingNet> make_net() {
 }
 
 /// The gradient of the convolution.
-Tensor gradient(const Loss& loss, KeepGraphs keep) {
+Tensor gradient(const LossSubject& subject, KeepGraphs keep) {
   const auto net = make_net();
   Multistage multistage(*net, c10::kCPU, 5, keep);
-  LossInput input;
-  input.embeddings = multistage.embed(pictures(), 17);
-  input.labels = torch::arange(kImages, torch::kLong).remainder(6);
-  compute_loss(loss, input).value.backward();
-  multistage.backward(input.embeddings.grad());
+  const Tensor embeddings = multistage.embed(pictures(), 17);
+  const Tensor labels = torch::arange(kImages, torch::kLong).remainder(6);
+  const auto loss =
+      make_loss_for("{name: " + subject.name + "}", embeddings, 6);
+  compute_loss(*loss, input_for(*loss, embeddings, labels, subject.width))
+      .value.backward();
+  multistage.backward(embeddings.grad());
   return net->named_parameters()["backbone.conv.weight"].grad().clone();
 }
 
-class EveryLoss : public ::testing::TestWithParam<std::string> {};
+class EveryLoss : public ::testing::TestWithParam<LossSubject> {};
 
 TEST_P(EveryLoss, TheSecondPassDrawsWhatTheFirstDrew) {
-  const auto loss = make_loss("{name: " + GetParam() + "}");
-  const Tensor one_pass = gradient(*loss, KeepGraphs::kAll);
+  const Tensor one_pass = gradient(GetParam(), KeepGraphs::kAll);
   EXPECT_GT(one_pass.abs().max().item<double>(), 0);
-  EXPECT_TRUE(same_bits(one_pass, gradient(*loss, KeepGraphs::kNone)));
+  EXPECT_TRUE(same_bits(one_pass, gradient(GetParam(), KeepGraphs::kNone)));
 }
 
-std::vector<std::string> every_loss() {
-  std::vector<std::string> names = loss_registry().names();
-  std::erase_if(names, [](const auto& n) { return n.starts_with("test_"); });
-  return names;
+std::vector<LossSubject> every_loss() {
+  std::vector<LossSubject> subjects = first_loss_subjects();
+  std::erase_if(subjects, [](const LossSubject& subject) {
+    return subject.name.starts_with("test_");
+  });
+  return subjects;
 }
 
 INSTANTIATE_TEST_SUITE_P(Losses, EveryLoss, ::testing::ValuesIn(every_loss()));
