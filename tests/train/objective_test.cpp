@@ -96,6 +96,32 @@ TEST(Objective, SnrIsRegularisedAsPublished) {
   EXPECT_EQ(reg({"loss={name: snr, reg: 0.01}"}), "0.01");
 }
 
+/// R-contrastive, R-triplet, R-margin and R-SNR: where the anchor is its own
+/// positive and a positive the negative, a step pushes positives apart.
+TEST(Objective, RhoRegularisationPushesPositivesApart) {
+  ObjectiveInput input = batch(1);
+  const Tensor centres =
+      normalize_rows(random_normal({4, 3}, 2)).repeat({2, 1});
+  const Tensor start =
+      normalize_rows(centres + 0.02 * random_normal({8, 3}, 3));
+  const auto spread = [&](const Tensor& x) {
+    return (all_distances(x) * positive_mask(input.labels))
+        .sum()
+        .item<double>();
+  };
+  for (const std::string name : {"contrastive", "triplet", "margin", "snr"}) {
+    SCOPED_TRACE(name);
+    const Objective objective =
+        make({"loss={name: " + name + "}",
+              "miner={name: rho_distance, p_switch: 1}"});
+    input.embeddings = start.clone().requires_grad_();
+    objective.compute(input).value.backward();
+    const Tensor gradient = input.embeddings.grad();
+    EXPECT_GT(gradient.norm().item<double>(), 0);
+    EXPECT_GT(spread(start - 1e-3 * gradient), spread(start));
+  }
+}
+
 TEST(Objective, PartsMustFitTogether) {
   expect_error<ConfigError>([] { make({"miner={name: random}"}); },
                             "recall_at_k uses the whole batch");
