@@ -24,7 +24,6 @@ enum class Stream : uint64_t {
   kMixup = 10,
   kLossInit = 11,
   kLossDraw = 12,
-  kPoints = 13,
 };
 
 /// Random numbers keyed by (seed, stream, keys...), for example

@@ -42,7 +42,7 @@ class Backbone : public torch::nn::Module {
   virtual void adapt_weights(NamedTensors&) const {}
 
   /// Points at which activations can be mixed. Point 0 is the input; the
-  /// others lie after early stages, as in the publication (Mixup).
+  /// others lie after early stages.
   virtual int64_t mix_points() const { return 1; }
 
  protected:

@@ -26,7 +26,7 @@ class ResNet : public Backbone {
   int64_t features() const override { return features_; }
   void adapt_weights(NamedTensors& weights) const override;
 
-  /// The input, layer1 and layer2: the points of the publication.
+  /// The input, layer1 and layer2.
   int64_t mix_points() const override { return 3; }
 
  protected:
