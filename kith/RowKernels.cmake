@@ -22,7 +22,8 @@ endfunction()
 
 if(KITH_COMPILE_CUDA)
   # Apart from kith: no file with device code sees LibTorch or its flags.
-  add_library(kith_cuda OBJECT ops/cuda/class_ops.cu ops/cuda/small_sort.cu)
+  add_library(kith_cuda OBJECT ops/cuda/class_ops.cu ops/cuda/ranks.cu
+    ops/cuda/small_sort.cu)
   target_include_directories(kith_cuda PRIVATE ${PROJECT_SOURCE_DIR})
   set_target_properties(kith_cuda PROPERTIES
     POSITION_INDEPENDENT_CODE ON CUDA_RUNTIME_LIBRARY Shared)
@@ -35,6 +36,7 @@ if(KITH_COMPILE_CUDA)
 endif()
 
 file(GLOB row_losses CONFIGURE_DEPENDS losses/rows/*.h)
+set(levels "plain Plain 16" "avx2 Avx2 32" "avx512 Avx512 64")
 foreach(header ${row_losses})
   get_filename_component(name ${header} NAME_WE)
   # recall_at_k -> RecallAtK
@@ -46,7 +48,7 @@ foreach(header ${row_losses})
     string(SUBSTRING ${word} 1 -1 rest)
     string(APPEND Name ${initial}${rest})
   endforeach()
-  foreach(level "plain Plain 16" "avx2 Avx2 32" "avx512 Avx512 64")
+  foreach(level ${levels})
     separate_arguments(level)
     list(GET level 0 isa)
     list(GET level 1 Isa)
@@ -62,6 +64,16 @@ foreach(header ${row_losses})
   endif()
 endforeach()
 
+# Ranks by counting are no loss, but have the same levels.
+foreach(level ${levels})
+  separate_arguments(level)
+  list(GET level 0 isa)
+  list(GET level 1 Isa)
+  list(GET level 2 bytes)
+  make_kernels(kith ops/cpu/ranks.cpp.in ranks_${isa}.cpp
+    ${kernel_flags} ${${isa}_flags})
+endforeach()
+
 if(KITH_USE_CUDA)
   target_sources(kith PRIVATE ops/cuda/gpu.cpp ops/cuda/upload.cpp
     $<TARGET_OBJECTS:kith_cuda>)
@@ -69,5 +81,5 @@ if(KITH_USE_CUDA)
   target_link_libraries(kith PRIVATE CUDA::cudart)
 else()
   target_sources(kith PRIVATE ops/no_cuda/class_ops.cpp ops/no_cuda/gpu.cpp
-    ops/no_cuda/small_sort.cpp ops/no_cuda/upload.cpp)
+    ops/no_cuda/ranks.cpp ops/no_cuda/small_sort.cpp ops/no_cuda/upload.cpp)
 endif()

@@ -246,27 +246,50 @@ std::string make_header(const ArrayView& array, std::string_view descr) {
 
 }  // namespace
 
-Array read_npy(const std::string& path) {
-  const FileReader file(path);
-  const HeaderText text = read_header(file);
+NpyFile::NpyFile(const std::string& path) : file_(path) {
+  const HeaderText text = read_header(file_);
   Header header = HeaderParser(text.text, path).parse();
-  const DType dtype = parse_descr(*header.descr, path);
-  if (*header.fortran_order && header.shape->size() > 1) {
+  dtype_ = parse_descr(*header.descr, path);
+  shape_ = std::move(*header.shape);
+  data_offset_ = text.data_offset;
+  if (*header.fortran_order && shape_.size() > 1) {
     throw DataError(path +
                     ": npy data in Fortran order is not supported; save "
                     "np.ascontiguousarray(a)");
   }
-  const auto bytes = checked_byte_size(dtype, *header.shape);
-  const uint64_t present = file.size() - text.data_offset;
+  const auto bytes = checked_byte_size(dtype_, shape_);
+  const uint64_t present = file_.size() - data_offset_;
   if (!bytes || static_cast<uint64_t>(*bytes) != present) {
     const bool is_short = !bytes || static_cast<uint64_t>(*bytes) > present;
-    throw DataError(path + ": npy shape " + shape_text(*header.shape) + " of " +
-                    std::string(dtype_name(dtype)) + " does not match the " +
+    throw DataError(path + ": npy shape " + shape_text(shape_) + " of " +
+                    std::string(dtype_name(dtype_)) + " does not match the " +
                     std::to_string(present) + " bytes of data: the file " +
                     (is_short ? "is truncated" : "has trailing bytes"));
   }
-  Array array = make_array(dtype, std::move(*header.shape));
-  file.read_at(text.data_offset, array.bytes.data(), array.bytes.size());
+  byte_size_ = *bytes;
+}
+
+void NpyFile::read_rows(int64_t first, int64_t count, void* out) const {
+  KITH_ASSERT(!shape_.empty() && first >= 0 && count >= 0 &&
+              count <= shape_[0] - first);
+  if (count == 0 || byte_size_ == 0) return;
+  const auto row = static_cast<uint64_t>(byte_size_ / shape_[0]);
+  file_.read_at(data_offset_ + static_cast<uint64_t>(first) * row, out,
+                static_cast<size_t>(count) * row);
+}
+
+std::string NpyFile::description() const {
+  return std::string(dtype_name(dtype_)) + " " + shape_text(shape_);
+}
+
+void NpyFile::read(void* out) const {
+  file_.read_at(data_offset_, out, static_cast<size_t>(byte_size_));
+}
+
+Array read_npy(const std::string& path) {
+  const NpyFile file(path);
+  Array array = make_array(file.dtype(), file.shape());
+  file.read(array.bytes.data());
   return array;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "kith/core/array.h"
+#include "kith/core/file.h"
 
 namespace kith {
 
@@ -12,6 +14,34 @@ namespace kith {
 /// in NumPy. The header must agree with the size of the file to the byte; that
 /// is checked before the data is allocated.
 Array read_npy(const std::string& path);
+
+/// A .npy file whose rows (slices along the first dimension) are read a few at
+/// a time. Checked as by read_npy when it is opened; reading is const and safe
+/// from several threads.
+class NpyFile {
+ public:
+  explicit NpyFile(const std::string& path);
+
+  const std::string& path() const { return file_.path(); }
+  DType dtype() const { return dtype_; }
+  const std::vector<int64_t>& shape() const { return shape_; }
+  int64_t byte_size() const { return byte_size_; }
+  /// "f32 (1000, 512)"
+  std::string description() const;
+
+  /// Copies everything to `out`, which has room for byte_size() bytes.
+  void read(void* out) const;
+
+  /// Copies rows [first, first + count) to `out`, which has room for them.
+  void read_rows(int64_t first, int64_t count, void* out) const;
+
+ private:
+  FileReader file_;
+  DType dtype_ = DType::kF32;
+  std::vector<int64_t> shape_;
+  int64_t byte_size_ = 0;
+  uint64_t data_offset_ = 0;
+};
 
 /// Writes format 1, atomically (see write_file_atomically). NumPy has no
 /// bfloat16: DataError.

@@ -32,6 +32,8 @@ struct PartFacts {
   const char* golden = "";
   /// Of a loss on tuples: the miner it has unless a configuration names one.
   const char* miner = "";
+  /// Of a data set: the k of Recall@k that publications print: "1,2,4,8".
+  const char* recall_at = "";
 };
 
 /// The parts of one kind (losses, samplers, ...) by name. A part is a class
@@ -101,6 +103,10 @@ class Registry {
     std::vector<std::string> names;
     for (const auto& [name, entry] : entries_) names.push_back(name);
     return names;
+  }
+
+  bool contains(const std::string& name) const {
+    return entries_.find(name) != entries_.end();
   }
 
   /// Throws ConfigError, with the known names, for a name that is not there.

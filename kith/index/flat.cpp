@@ -6,13 +6,19 @@
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
+#include "kith/index/products.h"
+#include "kith/ops/gpu.h"
+
 namespace kith {
 namespace {
 
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
+/// Queries at a time: enough for the matrix product to run at full speed.
+constexpr int64_t kBlockRows = 1024;
 
 struct Candidate {
   float similarity;
+  bool exact;  ///< Or a float32 product, which is off by at most the slack.
   int64_t index;
 
   bool operator<(const Candidate& other) const {  // nearer first
@@ -21,57 +27,100 @@ struct Candidate {
   }
 };
 
-/// The k best of a stream of candidates that comes in the order of the
-/// gallery. Keeps up to 2k and cuts back to k when full, so a candidate costs
-/// O(1) on average; one that only equals the k-th best is later in the gallery
-/// and cannot enter.
+/// The k best of a stream of candidates, and those that may be as good: up to
+/// twice the slack below the k-th. Cut back whenever there are twice as many,
+/// so a candidate costs O(1) on average.
 class Best {
  public:
-  explicit Best(int64_t k) : k_(static_cast<size_t>(k)) {
-    kept_.reserve(2 * k_);
+  explicit Best(int64_t k) : k_(static_cast<size_t>(k)), room_(2 * k_ + 16) {}
+
+  void offer(float similarity, int64_t index, float slack) {
+    if (!(similarity >= bar_) || similarity == kNothing) return;  // or NaN
+    kept_.push_back({similarity, false, index});
+    if (kept_.size() < room_) return;
+    cut(slack);
+    room_ = std::max(room_, 2 * kept_.size());
   }
 
-  void offer(float similarity, int64_t index) {
-    if (!(similarity > bar_)) return;  // NaN is no candidate
-    kept_.push_back({similarity, index});
-    if (kept_.size() == 2 * k_) cut();
+  /// Makes the similarities exact, while the rows [item0, ...) of the gallery
+  /// that were offered since the last time are at hand.
+  void settle(const float* query, const Tensor& gallery, int64_t item0,
+              float slack) {
+    cut(slack);
+    const std::vector<int64_t> here = unsettled(item0);
+    std::vector<int64_t> zeros(here.size(), 0);
+    std::vector<float> similarity(here.size());
+    const RowPairs pairs{query,           gallery.data_ptr<float>(),
+                         gallery.size(1), zeros.data(),
+                         here.data(),     similarity.data()};
+    rank_kernels(at::kCPU).similarities(
+        pairs, {0, static_cast<int64_t>(here.size()), nullptr});
+    size_t next = 0;
+    for (Candidate& candidate : kept_) {
+      if (candidate.exact) continue;
+      candidate.similarity = similarity[next++];
+      candidate.exact = true;
+    }
   }
 
+  /// The k best, all exact, nearest first.
   const std::vector<Candidate>& sorted() {
-    if (kept_.size() > k_) cut();
     std::sort(kept_.begin(), kept_.end());
+    if (kept_.size() > k_) kept_.resize(k_);
     return kept_;
   }
 
  private:
-  void cut() {
+  std::vector<int64_t> unsettled(int64_t item0) const {
+    std::vector<int64_t> rows;
+    for (const Candidate& candidate : kept_) {
+      if (!candidate.exact) rows.push_back(candidate.index - item0);
+    }
+    return rows;
+  }
+
+  void cut(float slack) {
+    if (kept_.size() <= k_) return;
     const auto kth = kept_.begin() + static_cast<std::ptrdiff_t>(k_) - 1;
     std::nth_element(kept_.begin(), kth, kept_.end());
-    bar_ = kth->similarity;
-    kept_.resize(k_);
+    bar_ = std::max(bar_, kth->similarity - 2 * slack);
+    std::erase_if(kept_, [&](const Candidate& candidate) {
+      return candidate.similarity < bar_;
+    });
   }
 
   size_t k_;
+  size_t room_;
   float bar_ = kNothing;
   std::vector<Candidate> kept_;
 };
 
-/// Rows of a block of similarities, in parallel, into the bests of the rows.
-/// The product is in double and rounded here: in float32 a matrix product gives
-/// equal vectors slightly different similarities, depending on where in the
-/// block they stand, and a tie would not be one.
-void offer_block(const Tensor& block, int64_t first_column,
-                 const int64_t* exclude, std::vector<Best>& bests) {
-  const double* data = block.data_ptr<double>();
+/// A run of queries that are searched together.
+struct Run {
+  int64_t first = 0;
+  Tensor queries;                    ///< [n, D]
+  const int64_t* exclude = nullptr;  ///< [n] or null
+  Tensor errors;                     ///< [n] product_errors
+};
+
+/// How the gallery is walked through.
+struct Blocks {
+  int64_t read = 0;     ///< Rows of the gallery in memory at a time.
+  int64_t columns = 0;  ///< Of those, in a block of similarities.
+};
+
+/// Offers a block of similarities to the bests of its rows.
+void offer_block(const Tensor& block, int64_t item0, const int64_t* exclude,
+                 const float* slack, Best* bests) {
+  const float* data = block.data_ptr<float>();
   const int64_t columns = block.size(1);
   at::parallel_for(0, block.size(0), 1, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      Best& best = bests[static_cast<size_t>(row)];
       const int64_t skip = exclude == nullptr ? -1 : exclude[row];
+      const float* similarity = data + row * columns;
       for (int64_t j = 0; j < columns; ++j) {
-        if (first_column + j == skip) continue;
-        best.offer(static_cast<float>(data[row * columns + j]),
-                   first_column + j);
+        if (item0 + j == skip) continue;
+        bests[row].offer(similarity[j], item0 + j, slack[row]);
       }
     }
   });
@@ -93,38 +142,155 @@ void write_rows(std::vector<Best>& bests, int64_t first, Neighbours& found) {
   });
 }
 
+void search_on_cpu(const Run& run, const Rows& gallery, const Blocks& blocks,
+                   Neighbours& found) {
+  const int64_t n = run.queries.size(0);
+  std::vector<Best> bests(static_cast<size_t>(n), Best(found.indices.size(1)));
+  for (int64_t g = 0; g < gallery.count(); g += blocks.read) {
+    const Tensor rows =
+        gallery.read(g, std::min(blocks.read, gallery.count() - g));
+    const Tensor slacks =
+        (run.errors * row_lengths(rows).max()).to(at::kFloat).contiguous();
+    const float* slack = slacks.data_ptr<float>();
+    for (int64_t c = 0; c < rows.size(0); c += blocks.columns) {
+      const Tensor items = rows.slice(0, c, c + blocks.columns).t();
+      for (int64_t q = 0; q < n; q += kBlockRows) {
+        offer_block(torch::mm(run.queries.slice(0, q, q + kBlockRows), items),
+                    g + c, run.exclude == nullptr ? nullptr : run.exclude + q,
+                    slack + q, bests.data() + q);
+      }
+    }
+    at::parallel_for(0, n, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t q = begin; q < end; ++q) {
+        bests[static_cast<size_t>(q)].settle(
+            run.queries.data_ptr<float>() + q * run.queries.size(1), rows, g,
+            slack[q]);
+      }
+    });
+  }
+  write_rows(bests, run.first, found);
+}
+
+/// The candidates of a run on a GPU: more than k of each query, so that
+/// rounding does not lose one.
+struct GpuCandidates {
+  Tensor similarity;  ///< [n, c]
+  Tensor index;       ///< [n, c]
+
+  /// Keeps the best `most` of these and of a block of similarities.
+  void add(const Tensor& block, int64_t item0, int64_t most) {
+    auto [best, place] = block.topk(std::min(most, block.size(1)), 1);
+    place = place + item0;
+    if (similarity.defined()) {
+      best = torch::cat({similarity, best}, 1);
+      place = torch::cat({index, place}, 1);
+      const auto [kept, at] = best.topk(std::min(most, best.size(1)), 1);
+      best = kept;
+      place = place.gather(1, at);
+    }
+    similarity = best;
+    index = place;
+  }
+};
+
+/// Searches one block of queries on a GPU. False if rounding, or many equal
+/// similarities, leave open who is among the k nearest.
+bool search_on_gpu(const Run& run, const Rows& gallery, const Blocks& blocks,
+                   Neighbours& found) {
+  const int64_t n = run.queries.size(0);
+  const int64_t k = found.indices.size(1);
+  const int64_t most = std::min(k + k / 8 + 32, gallery.count());
+  const auto options = run.queries.options();
+  Tensor exclude;
+  if (run.exclude != nullptr) {
+    exclude =
+        torch::from_blob(const_cast<int64_t*>(run.exclude), {n, 1}, at::kLong)
+            .to(options.device());
+  }
+  GpuCandidates candidates;
+  double longest = 0;
+  for (int64_t g = 0; g < gallery.count(); g += blocks.columns) {
+    const Tensor rows =
+        gallery.read(g, std::min(blocks.columns, gallery.count() - g));
+    longest = std::max(longest, row_lengths(rows).max().item<double>());
+    Tensor block = torch::mm(run.queries, rows.t());
+    block.masked_fill_(block.isnan(), kNothing);
+    if (exclude.defined()) {
+      const Tensor column = exclude - g;
+      const Tensor inside = (column >= 0) & (column < rows.size(0));
+      const Tensor at = column.clamp(0, rows.size(0) - 1);
+      block.scatter_(1, at, block.gather(1, at).masked_fill(inside, kNothing));
+    }
+    candidates.add(block, g, most);
+  }
+  const Tensor& approximate = candidates.similarity;
+  if (most < gallery.count()) {
+    const Tensor slack = (run.errors * longest).to(at::kFloat);
+    const Tensor open = approximate.select(1, most - 1) >=
+                        approximate.select(1, k - 1) - 2 * slack;
+    if (open.any().item<bool>()) return false;
+  }
+  // Exact similarities; sorted by position first, then stably by similarity.
+  Tensor index = std::get<0>(candidates.index.sort(1));
+  const Tensor order = std::get<1>(candidates.index.sort(1));
+  const Tensor nothing = approximate.gather(1, order) == kNothing;
+  Tensor exact = torch::empty_like(approximate);
+  for (int64_t g = 0; g < gallery.count(); g += blocks.read) {
+    const Tensor rows =
+        gallery.read(g, std::min(blocks.read, gallery.count() - g));
+    const Tensor here = ((index >= g) & (index < g + rows.size(0))).nonzero();
+    const Tensor query = here.select(1, 0).contiguous();
+    const Tensor at = here.select(1, 1).contiguous();
+    const Tensor item = (index.index({query, at}) - g).contiguous();
+    exact.index_put_({query, at},
+                     exact_similarities(run.queries, rows, query, item));
+  }
+  exact.masked_fill_(nothing, kNothing);
+  const auto [similarity, at] =
+      exact.sort(/*stable=*/true, /*dim=*/1, /*descending=*/true);
+  index = index.gather(1, at).masked_fill(similarity == kNothing, -1);
+  found.similarities.narrow(0, run.first, n).copy_(similarity.slice(1, 0, k));
+  found.indices.narrow(0, run.first, n).copy_(index.slice(1, 0, k));
+  return true;
+}
+
 }  // namespace
 
-Neighbours exact_search(const Tensor& queries, const Tensor& gallery,
+Neighbours exact_search(const Rows& queries, const Rows& gallery,
                         const Tensor& exclude, const SearchOptions& options) {
-  TORCH_CHECK_VALUE(queries.dim() == 2 && gallery.dim() == 2 &&
-                        queries.size(1) == gallery.size(1),
-                    "queries and gallery must be [Q, D] and [N, D], got ",
-                    queries.sizes(), " and ", gallery.sizes());
+  TORCH_CHECK_VALUE(queries.dim() == gallery.dim(),
+                    "queries and gallery must be [Q, D] and [N, D], got D = ",
+                    queries.dim(), " and ", gallery.dim());
   TORCH_CHECK_VALUE(options.k > 0, "k must be positive, got ", options.k);
   const torch::NoGradGuard no_grad;
-  const int64_t k = std::min(options.k, gallery.size(0));
-  Neighbours found{torch::full({queries.size(0), k}, -1, torch::kLong),
-                   torch::full({queries.size(0), k}, kNothing, torch::kFloat)};
-  // Up to 1024 rows: enough for the matrix product to run at full speed.
-  const int64_t cells = std::max<int64_t>(options.memory_mb, 1) * (1 << 20) / 8;
-  const int64_t rows = std::clamp<int64_t>(cells / 4096, 1, 1024);
-  const int64_t columns = std::max<int64_t>(cells / rows, 1);
-  for (int64_t q = 0; q < queries.size(0); q += rows) {
-    const Tensor part =
-        queries.narrow(0, q, std::min(rows, queries.size(0) - q))
-            .to(torch::kDouble);
-    std::vector<Best> bests(static_cast<size_t>(part.size(0)), Best(k));
-    const int64_t* skip =
-        exclude.defined() ? exclude.data_ptr<int64_t>() + q : nullptr;
-    for (int64_t g = 0; g < gallery.size(0); g += columns) {
-      const Tensor block =
-          gallery.narrow(0, g, std::min(columns, gallery.size(0) - g))
-              .to(torch::kDouble);
-      offer_block(torch::mm(part, block.t()).cpu().contiguous(), g, skip,
-                  bests);
-    }
-    write_rows(bests, q, found);
+  const ProductPrecision float32(/*tf32=*/false);
+  const int64_t k = std::min(options.k, gallery.count());
+  Neighbours found{torch::full({queries.count(), k}, -1, torch::kLong),
+                   torch::full({queries.count(), k}, kNothing, torch::kFloat)};
+  const bool on_gpu = queries.device().is_cuda();
+  const int64_t bytes = std::max<int64_t>(options.memory_mb, 1) << 20;
+  const int64_t row_bytes = 4 * gallery.dim();
+  Blocks blocks;
+  blocks.columns =
+      std::clamp<int64_t>(bytes / 2 / (4 * kBlockRows), 256, 1 << 16);
+  blocks.read = gallery.in_memory().defined()
+                    ? gallery.count()
+                    : std::max<int64_t>(bytes / 4 / (3 * row_bytes), 256);
+  // On the CPU as many queries together as fit, so that a gallery in a file is
+  // read as rarely as possible.
+  const int64_t kept = 16 * (3 * k + 16) + row_bytes;
+  const int64_t run_rows =
+      on_gpu ? kBlockRows : std::max<int64_t>(bytes / 4 / kept, kBlockRows / 4);
+  for (int64_t q = 0; q < queries.count(); q += run_rows) {
+    Run run;
+    run.first = q;
+    run.queries = queries.read(q, std::min(run_rows, queries.count() - q));
+    run.exclude = exclude.defined() ? exclude.data_ptr<int64_t>() + q : nullptr;
+    run.errors = product_errors(run.queries);
+    if (on_gpu && search_on_gpu(run, gallery, blocks, found)) continue;
+    run.queries = run.queries.cpu();
+    run.errors = run.errors.cpu();
+    search_on_cpu(run, on_gpu ? gallery.on(at::kCPU) : gallery, blocks, found);
   }
   return found;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kith/core/tensor.h"
+#include "kith/index/rows.h"
 
 namespace kith {
 
@@ -11,16 +11,22 @@ struct Neighbours {
 
 struct SearchOptions {
   int64_t k = 1;
-  int64_t memory_mb = 256;  ///< For the block of similarities.
+  int64_t memory_mb = 256;  ///< For blocks of similarities and of rows.
 };
 
 /// Exact nearest neighbours by inner product, in blocks of similarities that
-/// fit a memory budget. queries [Q, D], gallery [N, D], float32, same device.
+/// fit a memory budget. queries [Q, D] and gallery [N, D] are on one device;
+/// the result is on the CPU.
 ///
 /// `exclude` ([Q] int64 on the CPU, or undefined) names the gallery item each
 /// query must not find, its own; -1 for none. Equal similarities are ordered
-/// by position in the gallery, lower first. k is cut to N.
-Neighbours exact_search(const Tensor& queries, const Tensor& gallery,
+/// by position in the gallery, lower first. k is cut to N. An item whose
+/// similarity is NaN is not found.
+///
+/// Products are in float32, and those that could be among the k nearest are
+/// summed again in double and rounded once: the order is exact, and the same on
+/// CPU and GPU.
+Neighbours exact_search(const Rows& queries, const Rows& gallery,
                         const Tensor& exclude, const SearchOptions& options);
 
 }  // namespace kith

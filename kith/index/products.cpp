@@ -1,0 +1,56 @@
+#include "kith/index/products.h"
+
+#include <ATen/Parallel.h>
+#include <torch/torch.h>
+
+#include "kith/ops/cpu_level.h"
+#include "kith/ops/gpu.h"
+
+namespace kith {
+
+const RankKernels& rank_kernels(const c10::Device& device) {
+  if (device.is_cuda()) return kCudaRanks;
+  switch (cpu_level()) {
+    case CpuLevel::kPlain:
+      return kPlainRanks;
+    case CpuLevel::kAvx2:
+      return kAvx2Ranks;
+    case CpuLevel::kAvx512:
+      return kAvx512Ranks;
+  }
+  return kPlainRanks;
+}
+
+Tensor row_lengths(const Tensor& rows) {
+  // Without a copy of the rows in double.
+  return rows.norm(2, {1}, /*keepdim=*/false, at::kDouble);
+}
+
+Tensor product_errors(const Tensor& rows) {
+  constexpr double kUnit = 1.0 / (1 << 24);
+  return row_lengths(rows) *
+         (1.01 * kUnit * static_cast<double>(rows.size(1) + 4));
+}
+
+Tensor exact_similarities(const Tensor& x, const Tensor& y, const Tensor& x_row,
+                          const Tensor& y_row) {
+  const c10::Device device = x.device();
+  const Tensor found = torch::empty({x_row.size(0)}, x.options());
+  const RowPairs pairs{x.data_ptr<float>(),
+                       y.data_ptr<float>(),
+                       x.size(1),
+                       x_row.data_ptr<int64_t>(),
+                       y_row.data_ptr<int64_t>(),
+                       found.data_ptr<float>()};
+  const RankKernels& kernels = rank_kernels(device);
+  if (device.is_cuda()) {
+    kernels.similarities(pairs, {0, x_row.size(0), current_stream()});
+    return found;
+  }
+  at::parallel_for(0, x_row.size(0), 64, [&](int64_t begin, int64_t end) {
+    kernels.similarities(pairs, {begin, end, nullptr});
+  });
+  return found;
+}
+
+}  // namespace kith

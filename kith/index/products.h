@@ -1,0 +1,25 @@
+#pragma once
+
+#include "kith/core/tensor.h"
+#include "kith/ops/rank_kernels.h"
+
+namespace kith {
+
+/// The kernels for tensors of this device.
+const RankKernels& rank_kernels(const c10::Device& device);
+
+/// [rows] Euclidean lengths in double.
+Tensor row_lengths(const Tensor& rows);
+
+/// [rows] how far a float32 product of each row with a row of length 1 can be
+/// from the exact one: a sum of D terms in any order is off by at most D units
+/// of rounding times |x| |y|. Four more units cover the rounding of the exact
+/// value and of the bounds themselves.
+Tensor product_errors(const Tensor& rows);
+
+/// similarity[i] = x[x_row[i]] . y[y_row[i]], summed in double and rounded to
+/// float32; all on one device.
+Tensor exact_similarities(const Tensor& x, const Tensor& y, const Tensor& x_row,
+                          const Tensor& y_row);
+
+}  // namespace kith

@@ -1,0 +1,271 @@
+#include "kith/index/ranks.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <ATen/Parallel.h>
+#include <torch/torch.h>
+
+#include "kith/index/products.h"
+#include "kith/ops/gpu.h"
+
+namespace kith {
+namespace {
+
+/// Queries at a time: enough for the matrix product to run at full speed.
+constexpr int64_t kBlockRows = 1024;
+/// Side of a block where every item is a query too.
+constexpr int64_t kSquare = 2048;
+/// Wanted items of a query up to which a block is also read by columns: beyond,
+/// placing an item among them costs more than the product that is saved.
+constexpr int64_t kMostBothWays = 1024;
+
+/// What a run of queries wants: see RankBlock for the order.
+struct Wanted {
+  Tensor offsets;              ///< [queries + 1]
+  Tensor threshold;            ///< [pairs]
+  Tensor item;                 ///< [pairs]
+  Tensor count;                ///< [pairs]
+  std::vector<int64_t> place;  ///< Of each sorted pair, in the given order.
+};
+
+/// Exact similarities of pairs, read by blocks of the gallery.
+Tensor pair_similarities(const Tensor& queries, const Rows& gallery,
+                         const Tensor& query_of, const Tensor& items,
+                         int64_t block_rows) {
+  const c10::Device device = queries.device();
+  Tensor result = torch::empty({items.size(0)}, at::kFloat);
+  const auto [sorted, order] = items.sort();
+  const int64_t* first = sorted.data_ptr<int64_t>();
+  const int64_t* last = first + sorted.size(0);
+  const int64_t* begin = first;
+  while (begin != last) {
+    // The next block that holds a wanted item.
+    const int64_t row0 = *begin;
+    const int64_t rows = std::min(block_rows, gallery.count() - row0);
+    const int64_t* end = std::lower_bound(begin, last, row0 + rows);
+    const Tensor block = gallery.read(row0, rows);
+    const Tensor part = order.slice(0, begin - first, end - first);
+    const Tensor x_row = query_of.index_select(0, part).to(device);
+    const Tensor y_row =
+        (sorted.slice(0, begin - first, end - first) - row0).to(device);
+    const Tensor found = exact_similarities(queries, block, x_row, y_row);
+    result.index_copy_(0, part, found.cpu());
+    begin = end;
+  }
+  return result;
+}
+
+/// Sorts each query's pairs, the farthest item first.
+Wanted sorted_pairs(const int64_t* offsets, int64_t queries,
+                    const int64_t* items, const Tensor& similarity) {
+  const int64_t base = offsets[0];
+  const int64_t count = offsets[queries] - base;
+  const float* s = similarity.data_ptr<float>();
+  Wanted wanted;
+  wanted.place.resize(static_cast<size_t>(count));
+  std::iota(wanted.place.begin(), wanted.place.end(), 0);
+  at::parallel_for(0, queries, 16, [&](int64_t begin, int64_t end) {
+    for (int64_t q = begin; q < end; ++q) {
+      std::sort(wanted.place.begin() + (offsets[q] - base),
+                wanted.place.begin() + (offsets[q + 1] - base),
+                [&](int64_t a, int64_t b) {
+                  return s[a] < s[b] || (s[a] == s[b] && items[a] > items[b]);
+                });
+    }
+  });
+  wanted.offsets = torch::empty({queries + 1}, at::kLong);
+  for (int64_t q = 0; q <= queries; ++q) {
+    wanted.offsets.data_ptr<int64_t>()[q] = offsets[q] - base;
+  }
+  wanted.threshold = torch::empty({count}, at::kFloat);
+  wanted.item = torch::empty({count}, at::kLong);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t from = wanted.place[static_cast<size_t>(i)];
+    wanted.threshold.data_ptr<float>()[i] = s[from];
+    wanted.item.data_ptr<int64_t>()[i] = items[from];
+  }
+  wanted.count = torch::zeros({count}, at::kLong);
+  return wanted;
+}
+
+/// Counts blocks of similarities for a run of queries in memory.
+class Counter {
+ public:
+  Counter(const Tensor& queries, Wanted wanted, const Tensor& exclude)
+      : queries_(queries),
+        wanted_(std::move(wanted)),
+        device_(queries.device()) {
+    for (Tensor* t : {&wanted_.offsets, &wanted_.threshold, &wanted_.item,
+                      &wanted_.count}) {
+      *t = t->to(device_);
+    }
+    if (exclude.defined()) exclude_ = exclude.to(device_).contiguous();
+    error_ = product_errors(queries);
+  }
+
+  const Tensor& queries() const { return queries_; }
+
+  /// Adds the items [item0, item0 + rows of gallery) for queries [first, last).
+  void add(const Tensor& similarity, bool by_columns, int64_t first,
+           int64_t last, const Tensor& gallery, double longest, int64_t item0) {
+    const Tensor slack =
+        (error_.slice(0, first, last) * longest).to(at::kFloat).contiguous();
+    RankBlock block;
+    block.similarity = similarity.data_ptr<float>();
+    block.query_stride = by_columns ? 1 : similarity.size(1);
+    block.item_stride = by_columns ? similarity.size(1) : 1;
+    block.items = gallery.size(0);
+    block.item0 = item0;
+    block.queries = queries_.data_ptr<float>() + first * queries_.size(1);
+    block.gallery = gallery.data_ptr<float>();
+    block.dim = queries_.size(1);
+    block.exclude =
+        exclude_.defined() ? exclude_.data_ptr<int64_t>() + first : nullptr;
+    block.slack = slack.data_ptr<float>();
+    block.offsets = wanted_.offsets.data_ptr<int64_t>() + first;
+    block.threshold = wanted_.threshold.data_ptr<float>();
+    block.wanted = wanted_.item.data_ptr<int64_t>();
+    block.count = wanted_.count.data_ptr<int64_t>();
+    const RankKernels& kernels = rank_kernels(device_);
+    if (device_.is_cuda()) {
+      kernels.count(block, {0, last - first, current_stream()});
+      return;
+    }
+    // Sixteen queries at a time: see rank_loops.h.
+    at::parallel_for(0, last - first, 16, [&](int64_t begin, int64_t end) {
+      kernels.count(block, {begin, end, nullptr});
+    });
+  }
+
+  /// Ranks from the counts, in the order the pairs were given.
+  void write_ranks(int64_t* ranks) const {
+    const Tensor counts = wanted_.count.cpu();
+    const Tensor offsets = wanted_.offsets.cpu();
+    const int64_t* count = counts.data_ptr<int64_t>();
+    const int64_t* offset = offsets.data_ptr<int64_t>();
+    for (int64_t q = 0; q + 1 < offsets.size(0); ++q) {
+      int64_t nearer = 0;
+      for (int64_t i = offset[q + 1]; i > offset[q]; --i) {
+        nearer += count[i - 1];
+        ranks[wanted_.place[static_cast<size_t>(i - 1)]] = nearer + 1;
+      }
+    }
+  }
+
+ private:
+  Tensor queries_;
+  Wanted wanted_;
+  Tensor exclude_;
+  Tensor error_;  ///< [queries] by which a product with a unit row can be off.
+  c10::Device device_;
+};
+
+/// Every query with every item, a block of the gallery after the other.
+void count_all(Counter& counter, const Rows& gallery, int64_t block_items) {
+  const Tensor& queries = counter.queries();
+  const auto options = queries.options();
+  Tensor buffer;
+  for (int64_t g = 0; g < gallery.count(); g += block_items) {
+    const Tensor items =
+        gallery.read(g, std::min(block_items, gallery.count() - g));
+    const double longest = row_lengths(items).max().item<double>();
+    for (int64_t q = 0; q < queries.size(0); q += kBlockRows) {
+      const int64_t last = std::min(q + kBlockRows, queries.size(0));
+      if (!buffer.defined() || buffer.size(0) != last - q ||
+          buffer.size(1) != items.size(0)) {
+        buffer = torch::empty({last - q, items.size(0)}, options);
+      }
+      torch::mm_out(buffer, queries.slice(0, q, last), items.t());
+      counter.add(buffer, /*by_columns=*/false, q, last, items, longest, g);
+    }
+  }
+}
+
+/// Every item with every other, each pair's product taken once.
+void count_both_ways(Counter& counter) {
+  const Tensor& rows = counter.queries();
+  const int64_t count = rows.size(0);
+  const double longest = row_lengths(rows).max().item<double>();
+  for (int64_t i = 0; i < count; i += kSquare) {
+    const int64_t i_last = std::min(i + kSquare, count);
+    const Tensor x = rows.slice(0, i, i_last);
+    for (int64_t j = i; j < count; j += kSquare) {
+      const int64_t j_last = std::min(j + kSquare, count);
+      const Tensor y = rows.slice(0, j, j_last);
+      const Tensor block = torch::mm(x, y.t());
+      counter.add(block, /*by_columns=*/false, i, i_last, y, longest, j);
+      if (i == j) continue;
+      counter.add(block, /*by_columns=*/true, j, j_last, x, longest, i);
+    }
+  }
+}
+
+int64_t most_wanted(const RankedPairs& pairs) {
+  int64_t most = 0;
+  for (size_t i = 1; i < pairs.offsets.size(); ++i) {
+    most = std::max(most, pairs.offsets[i] - pairs.offsets[i - 1]);
+  }
+  return most;
+}
+
+}  // namespace
+
+std::vector<int64_t> exact_ranks(const Rows& queries, const Rows& gallery,
+                                 const RankedPairs& pairs,
+                                 const Tensor& exclude,
+                                 const RankOptions& options) {
+  TORCH_CHECK_VALUE(queries.dim() == gallery.dim(), "queries have ",
+                    queries.dim(), " dimensions, the gallery ", gallery.dim());
+  const torch::NoGradGuard no_grad;
+  const ProductPrecision exact(/*tf32=*/false);
+  const int64_t bytes = std::max<int64_t>(options.memory_mb, 1) << 20;
+  const int64_t row_bytes = 4 * gallery.dim();
+  // Of a gallery in a file: its rows as read, as float32 and scaled, and their
+  // similarities with a block of queries.
+  const int64_t block_items = std::clamp<int64_t>(
+      bytes / 2 / (4 * row_bytes + 4 * kBlockRows), 1024, gallery.count());
+  const bool in_memory = queries.in_memory().defined();
+  const int64_t run = in_memory
+                          ? std::max<int64_t>(pairs.queries(), 1)
+                          : std::max<int64_t>(bytes / 4 / (3 * row_bytes), 64);
+  const bool both_ways = queries.same_as(gallery) && in_memory &&
+                         queries.device().is_cpu() && pairs.first == 0 &&
+                         pairs.queries() == queries.count() &&
+                         most_wanted(pairs) <= kMostBothWays;
+  std::vector<int64_t> ranks(pairs.items.size());
+  for (int64_t q = 0; q < pairs.queries(); q += run) {
+    const int64_t n = std::min(run, pairs.queries() - q);
+    const int64_t* offsets = pairs.offsets.data() + q;
+    const int64_t* items = pairs.items.data() + offsets[0];
+    const int64_t count = offsets[n] - offsets[0];
+    if (count == 0) continue;
+    const Tensor rows = queries.read(pairs.first + q, n);
+    std::vector<int64_t> query_of;
+    query_of.reserve(static_cast<size_t>(count));
+    for (int64_t i = 0; i < n; ++i) {
+      query_of.insert(query_of.end(),
+                      static_cast<size_t>(offsets[i + 1] - offsets[i]), i);
+    }
+    const auto long_view = [](const int64_t* data, int64_t size) {
+      return torch::from_blob(const_cast<int64_t*>(data), {size}, at::kLong);
+    };
+    const Tensor similarity = pair_similarities(
+        rows, gallery, long_view(query_of.data(), count),
+        long_view(items, count),
+        gallery.in_memory().defined() ? gallery.count() : block_items);
+    Counter counter(rows, sorted_pairs(offsets, n, items, similarity),
+                    exclude.defined()
+                        ? exclude.slice(0, pairs.first + q, pairs.first + q + n)
+                        : Tensor());
+    if (both_ways) {
+      count_both_ways(counter);
+    } else {
+      count_all(counter, gallery, block_items);
+    }
+    counter.write_ranks(ranks.data() + (offsets[0] - pairs.offsets[0]));
+  }
+  return ranks;
+}
+
+}  // namespace kith

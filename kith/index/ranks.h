@@ -1,0 +1,39 @@
+#pragma once
+
+#include <vector>
+
+#include "kith/index/rows.h"
+
+namespace kith {
+
+/// Gallery items whose rank is wanted: of query first + i, the items
+/// items[offsets[i]] to items[offsets[i + 1] - 1], in any order.
+struct RankedPairs {
+  int64_t first = 0;
+  std::vector<int64_t> offsets = {0};
+  std::vector<int64_t> items;
+
+  int64_t queries() const { return static_cast<int64_t>(offsets.size()) - 1; }
+};
+
+struct RankOptions {
+  int64_t memory_mb = 512;  ///< For blocks of similarities and of rows.
+};
+
+/// The place of each pair's item when the gallery is sorted by inner product
+/// with the query, nearest first, from 1; in the order of pairs.items.
+///
+/// Nothing is sorted: the items nearer than the wanted one are counted, block
+/// by block of similarities. Equal similarities count in the order of the
+/// gallery. `exclude` ([Q] int64 on the CPU, or undefined) names the item each
+/// query must not find; -1 for none.
+///
+/// The ranks are exact: similarities are products in float32, and where their
+/// rounding could matter, the sum is done again in double and rounded to
+/// float32 once. CPU and GPU give the same ranks.
+std::vector<int64_t> exact_ranks(const Rows& queries, const Rows& gallery,
+                                 const RankedPairs& pairs,
+                                 const Tensor& exclude,
+                                 const RankOptions& options = {});
+
+}  // namespace kith

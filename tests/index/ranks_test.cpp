@@ -1,0 +1,192 @@
+#include "kith/index/ranks.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "kith/core/tensor_io.h"
+#include "kith/ops/cpu_level.h"
+#include "kith/ops/pairwise.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/torch/tensors.h"
+
+namespace kith {
+namespace {
+
+/// Similarities in double, rounded to float32.
+Tensor exact_products(const Tensor& x, const Tensor& y) {
+  return torch::mm(x.to(torch::kDouble), y.to(torch::kDouble).t())
+      .to(torch::kFloat);
+}
+
+/// Sorts the gallery of every query and looks the items up.
+std::vector<int64_t> sorted_ranks(const Tensor& queries, const Tensor& gallery,
+                                  const RankedPairs& pairs,
+                                  const Tensor& exclude) {
+  const Tensor all = exact_products(queries, gallery);
+  const auto s = all.accessor<float, 2>();
+  std::vector<int64_t> ranks;
+  for (int64_t i = 0; i < pairs.queries(); ++i) {
+    const int64_t q = pairs.first + i;
+    std::vector<int64_t> order(static_cast<size_t>(gallery.size(0)));
+    std::iota(order.begin(), order.end(), 0);
+    if (exclude.defined()) {
+      std::erase(order, exclude.accessor<int64_t, 1>()[q]);
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return s[q][a] > s[q][b]; });
+    for (int64_t p = pairs.offsets[static_cast<size_t>(i)];
+         p < pairs.offsets[static_cast<size_t>(i) + 1]; ++p) {
+      const int64_t item = pairs.items[static_cast<size_t>(p)];
+      ranks.push_back(std::find(order.begin(), order.end(), item) -
+                      order.begin() + 1);
+    }
+  }
+  return ranks;
+}
+
+/// `wanted` random items for each of the queries, none of them excluded.
+RankedPairs random_pairs(int64_t first, int64_t queries, int64_t gallery,
+                         int64_t wanted, const Tensor& exclude, uint64_t seed) {
+  RankedPairs pairs;
+  pairs.first = first;
+  for (int64_t q = 0; q < queries; ++q) {
+    const Tensor order =
+        random_permutation(gallery, seed * 1000 + static_cast<uint64_t>(q));
+    // A query without wanted items now and then.
+    const int64_t count = q % 7 == 3 ? 0 : wanted;
+    for (int64_t i = 0; i < std::min(count, gallery); ++i) {
+      const auto item = order[i].item<int64_t>();
+      if (exclude.defined() &&
+          exclude.accessor<int64_t, 1>()[first + q] == item) {
+        continue;
+      }
+      pairs.items.push_back(item);
+    }
+    pairs.offsets.push_back(static_cast<int64_t>(pairs.items.size()));
+  }
+  return pairs;
+}
+
+class EveryCpu : public ::testing::TestWithParam<CpuLevel> {
+ protected:
+  void SetUp() override { set_cpu_level(GetParam()); }
+  void TearDown() override { set_cpu_level(cpu_levels().back()); }
+};
+
+TEST_P(EveryCpu, AgreesWithSortingWhereTiesAreMany) {
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    const auto n = static_cast<int64_t>(40 + 400 * seed);
+    const Tensor queries = random_integers({30, 3}, 2, seed);
+    const Tensor gallery = random_integers({n, 3}, 2, seed + 100);
+    const Tensor exclude = torch::arange(30, torch::kLong) - 5;
+    for (const int64_t wanted : {1, 5, 200}) {
+      for (const Tensor& skip : {Tensor(), exclude}) {
+        const RankedPairs pairs = random_pairs(0, 30, n, wanted, skip, seed);
+        EXPECT_EQ(exact_ranks(queries, gallery, pairs, skip),
+                  sorted_ranks(queries, gallery, pairs, skip))
+            << n << " items, " << wanted << " wanted";
+      }
+    }
+  }
+}
+
+TEST_P(EveryCpu, AgreesWithSortingWhereRoundingMatters) {
+  // Near duplicates: their similarities differ by a few units of rounding.
+  const Tensor centre = normalize_rows(random_normal({1, 96}, 1, at::kFloat));
+  const Tensor gallery =
+      normalize_rows(centre + 1e-6 * random_normal({500, 96}, 2, at::kFloat));
+  const Tensor queries = gallery.slice(0, 0, 40).contiguous();
+  const Tensor self = torch::arange(40, torch::kLong);
+  for (const int64_t wanted : {3, 100}) {
+    const RankedPairs pairs = random_pairs(0, 40, 500, wanted, self, 3);
+    EXPECT_EQ(exact_ranks(queries, gallery, pairs, self),
+              sorted_ranks(queries, gallery, pairs, self));
+  }
+}
+
+TEST_P(EveryCpu, BothWaysAgreesWithOneWay) {
+  // More than one square block, and copies of some items.
+  const int64_t n = 4500;
+  Tensor rows = normalize_rows(random_normal({n, 8}, 5, at::kFloat));
+  rows.slice(0, 4000, 4200).copy_(rows.slice(0, 100, 300));
+  const Tensor self = torch::arange(n, torch::kLong);
+  for (const int64_t wanted : {4, 80}) {
+    RankedPairs pairs;
+    for (int64_t q = 0; q < n; ++q) {
+      for (int64_t i = 0; i < wanted; ++i) {
+        pairs.items.push_back((q + 1 + 53 * i) % n);
+      }
+      pairs.offsets.push_back(static_cast<int64_t>(pairs.items.size()));
+    }
+    const Rows same(rows);
+    EXPECT_EQ(exact_ranks(same, same, pairs, self),
+              exact_ranks(Rows(rows), Rows(rows.clone()), pairs, self));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, EveryCpu, ::testing::ValuesIn(cpu_levels()),
+                         [](const auto& param_info) {
+                           return name_of(param_info.param);
+                         });
+
+TEST(ExactRanks, ARunOfQueriesAndTinyBlocksGiveTheSame) {
+  const Tensor queries = normalize_rows(random_normal({60, 7}, 1, at::kFloat));
+  const Tensor gallery =
+      normalize_rows(random_normal({5000, 7}, 2, at::kFloat));
+  const RankedPairs pairs = random_pairs(20, 30, 5000, 9, {}, 3);
+  const std::vector<int64_t> expected =
+      sorted_ranks(queries, gallery, pairs, {});
+  for (const int64_t memory_mb : {0, 1, 4, 512}) {
+    EXPECT_EQ(exact_ranks(queries, gallery, pairs, {}, {memory_mb}), expected)
+        << memory_mb;
+  }
+}
+
+TEST(ExactRanks, RowsOfAFileGiveTheSame) {
+  const TempDir folder;
+  const Tensor queries = random_normal({50, 16}, 1, at::kFloat) * 3;
+  const Tensor gallery = random_normal({9000, 16}, 2, at::kFloat) * 2;
+  save_npy(folder.file("q.npy"), queries);
+  save_npy(folder.file("g.npy"), gallery);
+  const RankedPairs pairs = random_pairs(0, 50, 9000, 6, {}, 3);
+  const Rows streamed_queries = unit_rows(folder.file("q.npy"), 0, at::kCPU);
+  const Rows streamed_gallery = unit_rows(folder.file("g.npy"), 0, at::kCPU);
+  EXPECT_FALSE(streamed_gallery.in_memory().defined());
+  EXPECT_EQ(exact_ranks(streamed_queries, streamed_gallery, pairs, {}, {1}),
+            sorted_ranks(normalize_rows(queries), normalize_rows(gallery),
+                         pairs, {}));
+}
+
+TEST(ExactRanks, NothingWanted) {
+  const Tensor x = torch::ones({3, 2});
+  RankedPairs pairs;
+  EXPECT_TRUE(exact_ranks(x, x, pairs, {}).empty());
+  pairs.offsets = {0, 0, 0, 0};
+  EXPECT_TRUE(exact_ranks(x, x, pairs, {}).empty());
+}
+
+TEST(ExactRanks, RefusesOtherDimensions) {
+  RankedPairs pairs;
+  EXPECT_THROW(exact_ranks(torch::ones({2, 3}), torch::ones({2, 4}), pairs, {}),
+               c10::ValueError);
+}
+
+TEST(ExactRanks, CudaGivesTheSame) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  Tensor gallery = normalize_rows(random_normal({20000, 64}, 2, at::kFloat));
+  gallery.slice(0, 5000, 6000).copy_(gallery.slice(0, 0, 1000));
+  const Tensor queries = gallery.slice(0, 0, 700).contiguous();
+  const Tensor self = torch::arange(700, torch::kLong);
+  for (const int64_t wanted : {1, 40, 3000}) {
+    const RankedPairs pairs = random_pairs(0, 700, 20000, wanted, self, 3);
+    EXPECT_EQ(exact_ranks(queries.cuda(), gallery.cuda(), pairs, self),
+              exact_ranks(queries, gallery, pairs, self))
+        << wanted;
+  }
+}
+
+}  // namespace
+}  // namespace kith
