@@ -7,6 +7,7 @@
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/data/augment.h"
+#include "kith/data/corruption.h"
 #include "kith/eval/metric.h"
 #include "kith/eval/protocol.h"
 #include "kith/losses/loss.h"
@@ -31,6 +32,7 @@ const std::vector<std::pair<std::string, Lister>>& listers() {
       {"backbones", [] { return parts_of(backbone_registry()); }},
       {"datasets", [] { return parts_of(data_set_registry()); }},
       {"augmentations", [] { return parts_of(augmentation_registry()); }},
+      {"corruptions", [] { return parts_of(corruption_registry()); }},
       {"optimizers", [] { return parts_of(optimizer_registry()); }},
       {"schedules", [] { return parts_of(schedule_registry()); }},
       {"metrics", [] { return parts_of(metric_registry()); }},

@@ -1,6 +1,7 @@
 #include "kith/core/rng.h"
 
 #include <bit>
+#include <cmath>
 
 #include "kith/core/error.h"
 
@@ -54,5 +55,26 @@ int64_t Rng::between(int64_t lo, int64_t hi) {
 }
 
 double Rng::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+
+double Rng::normal() {
+  if (spare_normal_) {
+    const double value = *spare_normal_;
+    spare_normal_.reset();
+    return value;
+  }
+  double x = 0.0;
+  double y = 0.0;
+  double square = 0.0;
+  // pi / 4 of the points of the square lie in the disc; its centre has no
+  // direction.
+  do {
+    x = uniform(-1.0, 1.0);
+    y = uniform(-1.0, 1.0);
+    square = x * x + y * y;
+  } while (square >= 1.0 || square == 0.0);
+  const double factor = std::sqrt(-2.0 * std::log(square) / square);
+  spare_normal_ = y * factor;
+  return x * factor;
+}
 
 }  // namespace kith

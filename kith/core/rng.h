@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,10 @@ enum class Stream : uint64_t {
   kMixup = 10,
   kLossInit = 11,
   kLossDraw = 12,
+  kCorrupt = 13,
+  kCluster = 14,
+  kBootstrap = 15,
+  kProtocol = 16,
 };
 
 /// Random numbers keyed by (seed, stream, keys...), for example
@@ -32,8 +37,8 @@ enum class Stream : uint64_t {
 /// so nothing has to be saved to resume a run.
 ///
 /// The key is hashed with SplitMix64 into the state of a xoshiro256**
-/// generator. Only integer arithmetic; no std::distribution, whose results
-/// differ between standard libraries.
+/// generator. Only integer arithmetic, normal() excepted; no
+/// std::distribution, whose results differ between standard libraries.
 class Rng {
  public:
   Rng(uint64_t seed, Stream stream, std::initializer_list<int64_t> keys = {});
@@ -50,6 +55,12 @@ class Rng {
   double uniform();
   double uniform(double lo, double hi) { return lo + (hi - lo) * uniform(); }
 
+  /// Standard normal: mean 0, deviation 1. Marsaglia's polar method makes two
+  /// independent numbers from a uniform point of the unit disc; the second is
+  /// kept for the next call. Uses std::log: between mathematical libraries the
+  /// last bit may differ.
+  double normal();
+
   /// Fisher-Yates.
   template <class T>
   void shuffle(std::vector<T>& values) {
@@ -60,6 +71,7 @@ class Rng {
 
  private:
   uint64_t state_[4];
+  std::optional<double> spare_normal_;
 };
 
 }  // namespace kith

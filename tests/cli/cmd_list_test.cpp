@@ -19,7 +19,8 @@ using Json = nlohmann::json;
 TEST(ListCommand, ListsEveryKind) {
   for (const std::string kind :
        {"losses", "miners", "samplers", "backbones", "datasets",
-        "augmentations", "optimizers", "schedules", "metrics", "protocols"}) {
+        "augmentations", "corruptions", "optimizers", "schedules", "metrics",
+        "protocols"}) {
     SCOPED_TRACE(kind);
     const Json json = Json::parse(expect_success({"list", kind, "--json"}).out);
     ASSERT_EQ(json.size(), 1u);

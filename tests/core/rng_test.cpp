@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <set>
@@ -49,6 +50,14 @@ TEST(Rng, StreamsKeepTheirNumbers) {
   EXPECT_EQ(static_cast<uint64_t>(Stream::kInit), 6u);
   EXPECT_EQ(static_cast<uint64_t>(Stream::kStep), 7u);
   EXPECT_EQ(static_cast<uint64_t>(Stream::kReport), 8u);
+  EXPECT_EQ(static_cast<uint64_t>(Stream::kSimix), 9u);
+  EXPECT_EQ(static_cast<uint64_t>(Stream::kMixup), 10u);
+  EXPECT_EQ(static_cast<uint64_t>(Stream::kLossInit), 11u);
+  EXPECT_EQ(static_cast<uint64_t>(Stream::kLossDraw), 12u);
+  EXPECT_EQ(static_cast<uint64_t>(Stream::kCorrupt), 13u);
+  EXPECT_EQ(static_cast<uint64_t>(Stream::kCluster), 14u);
+  EXPECT_EQ(static_cast<uint64_t>(Stream::kBootstrap), 15u);
+  EXPECT_EQ(static_cast<uint64_t>(Stream::kProtocol), 16u);
 }
 
 TEST(Rng, EveryPartOfTheKeyCounts) {
@@ -132,6 +141,45 @@ TEST(Rng, UniformStaysInItsInterval) {
   EXPECT_LT(most, 1.0);
   EXPECT_GT(most, 1 - 1e-3);
   EXPECT_NEAR(sum / 100'000, 0.5, 0.005);
+}
+
+TEST(Rng, NormalHasTheMomentsOfTheNormalDistribution) {
+  Rng rng(6, Stream::kCorrupt);
+  constexpr int kCount = 100'000;
+  double mean = 0.0;
+  double square = 0.0;
+  double fourth = 0.0;
+  double product = 0.0;  // of neighbours: the two of a pair, and of two pairs
+  int within = 0;
+  double last = rng.normal();
+  for (int i = 0; i < kCount; ++i) {
+    const double value = rng.normal();
+    mean += value / kCount;
+    square += value * value / kCount;
+    fourth += value * value * value * value / kCount;
+    product += value * last / kCount;
+    within += std::abs(value) < 1.0;
+    last = value;
+  }
+  // Five standard errors: the variances of x, x^2, x^4, the product and the
+  // count are 1, 2, 96, 1 and 0.683 * 0.317 a draw.
+  const double unit = 5.0 / std::sqrt(kCount);
+  EXPECT_NEAR(mean, 0.0, unit);
+  EXPECT_NEAR(square, 1.0, unit * std::sqrt(2.0));
+  EXPECT_NEAR(fourth, 3.0, unit * std::sqrt(96.0));
+  EXPECT_NEAR(product, 0.0, unit);
+  EXPECT_NEAR(static_cast<double>(within) / kCount, 0.6827, unit * 0.4654);
+}
+
+TEST(Rng, NormalKeepsItsNumbers) {
+  Rng rng(1, Stream::kCorrupt, {2});
+  EXPECT_NEAR(rng.normal(), 1.003265549302873, 1e-14);
+  EXPECT_NEAR(rng.normal(), -0.22325455597556926, 1e-14);
+  EXPECT_NEAR(rng.normal(), -0.96781016809718001, 1e-14);
+  // A copy gives what the original gives, the kept number included.
+  Rng copy = rng;
+  EXPECT_EQ(copy.normal(), rng.normal());
+  EXPECT_EQ(copy.normal(), rng.normal());
 }
 
 TEST(Rng, ShuffleIsAnEvenPermutationOfTheValues) {

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "kith/data/augment.h"
+#include "kith/data/corruption.h"
 #include "kith/data/data_set.h"
 #include "kith/eval/metric.h"
 #include "kith/eval/protocol.h"
@@ -98,6 +99,7 @@ Names plugin_files() {
 Registries all_registries() {
   return {{"data/sets", data_set_registry().names()},
           {"data/augment", augmentation_registry().names()},
+          {"data/corruptions", corruption_registry().names()},
           {"samplers", sampler_registry().names()},
           {"models/backbones", backbone_registry().names()},
           {"miners", miner_registry().names()},

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kith/core/registry.h"
+#include "kith/core/rng.h"
+#include "kith/data/image.h"
+
+namespace kith {
+
+/// A random damage to a picture, to measure how robust a trained model is. The
+/// picture, grey or RGB and of any size from 1 x 1, keeps its size and its
+/// channels. A corruption is stateless: all its randomness comes from the
+/// generator it is given.
+///
+/// The nine corruptions and their default ranges are those of Lim et al.,
+/// Hypergraph-Induced Semantic Tuplet Loss, CVPR 2022, supplement A.3, who made
+/// them with the library imgaug.
+class Corruption {
+ public:
+  virtual ~Corruption() = default;
+  virtual Image apply(const Image& image, Rng& rng) const = 0;
+};
+
+using CorruptionRegistry = Registry<Corruption>;
+CorruptionRegistry& corruption_registry();
+
+/// The image damaged with its own draw, keyed by the seed, the corruption's
+/// name and the index of the image: the same in any order of use, and
+/// unrelated between images and between corruptions. The image must not be
+/// empty (asserted).
+Image corrupt(const Corruption& corruption, const std::string& name,
+              const Image& image, uint64_t seed, int64_t image_index);
+
+/// The ends of a range that an option gives as a list. ConfigError unless it
+/// has two values, the lesser one first.
+template <class T>
+std::array<T, 2> range_of(const std::vector<T>& values, const std::string& part,
+                          const std::string& option) {
+  if (values.size() != 2 || values[0] > values[1]) {
+    throw ConfigError(part + ": '" + option +
+                      "' needs two values, the lesser one first");
+  }
+  return {values[0], values[1]};
+}
+
+}  // namespace kith
