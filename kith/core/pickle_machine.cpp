@@ -136,8 +136,8 @@ void PickleMachine::push_global(const std::string& module,
   if (!role) {
     throw DataError(name_ + ": refers to " + quote(full) +
                     ", which is not a tensor or a container; kith reads data "
-                    "only and runs nothing. In Python, save the weights "
-                    "alone: torch.save(model.state_dict(), file)");
+                    "only and runs nothing. In Python, save data alone; of a "
+                    "model, torch.save(model.state_dict(), file)");
   }
   push_text(Kind::kGlobal, full);
   nodes_[stack_.back()].integer = static_cast<int64_t>(*role);

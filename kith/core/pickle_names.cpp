@@ -26,7 +26,7 @@ constexpr Names kNames[] = {
      " bool complex float int list object range slice str tuple "},
     {"__builtin__", PickleRole::kDict, " dict "},
     {"__builtin__", PickleRole::kSet, " set frozenset "},
-    {"__builtin__", PickleRole::kBytes, " bytearray "},
+    {"__builtin__", PickleRole::kBytes, " bytes bytearray "},
     {"__builtin__", PickleRole::kData,
      " bool complex float int list long object slice str tuple unicode "
      "xrange "},

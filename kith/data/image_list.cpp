@@ -8,6 +8,37 @@
 #include "kith/core/options.h"
 
 namespace kith {
+namespace {
+
+/// Leaves items out of the list; positions of the others follow them.
+template <class LeaveOut>
+void erase_items(ImageList& list, const LeaveOut& leave_out) {
+  constexpr int64_t kGone = -1;
+  std::vector<int64_t> moved;
+  int64_t kept = 0;
+  for (const Item& item : list.items) {
+    moved.push_back(leave_out(item) ? kGone : kept++);
+  }
+  const auto move = [&](int64_t position) {
+    return moved[static_cast<size_t>(position)];
+  };
+  const auto move_all = [&](std::vector<int64_t>& positions) {
+    std::transform(positions.begin(), positions.end(), positions.begin(), move);
+    std::erase(positions, kGone);
+  };
+  for (QueryTruth& truth : list.truths) {
+    truth.query = move(truth.query);
+    for (auto* answers : {&truth.easy, &truth.hard, &truth.junk}) {
+      move_all(*answers);
+    }
+  }
+  std::erase_if(list.truths,
+                [](const QueryTruth& truth) { return truth.query == kGone; });
+  for (auto& entry : list.lists) move_all(entry.second);
+  std::erase_if(list.items, leave_out);
+}
+
+}  // namespace
 
 const char* split_name(Split split) {
   switch (split) {
@@ -143,7 +174,7 @@ void hold_out_classes(ImageList& list, double share) {
   const auto held_out = [&](const Item& item) {
     return item.split == Split::kTrain && upright(item) >= first;
   };
-  std::erase_if(list.items, [&](const Item& item) {
+  erase_items(list, [&](const Item& item) {
     return held_out(item) && item.quarter_turns != 0;
   });
   for (Item& item : list.items) {

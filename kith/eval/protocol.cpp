@@ -1,19 +1,38 @@
 #include "kith/eval/protocol.h"
 
 #include "kith/core/error.h"
+#include "kith/data/data_set.h"
 
 namespace kith {
 
-QuerySets query_sets(const Protocol& protocol, const ImageList& list,
-                     Split split) {
-  QuerySets sets = protocol.sets(list, split);
-  if (sets.queries.empty() || sets.gallery.empty()) {
-    throw DataError(std::string("the ") + split_name(split) + " split has " +
-                    (sets.queries.empty() ? "no queries" : "an empty gallery") +
+std::vector<EvalTask> eval_tasks(const Protocol& protocol,
+                                 const ImageList& list, Split split) {
+  std::vector<EvalTask> tasks = protocol.tasks(list, split);
+  for (const EvalTask& task : tasks) {
+    if (!task.queries.empty() && !task.gallery.empty()) continue;
+    throw DataError(std::string("the ") + split_name(split) + " split" +
+                    (task.name.empty() ? "" : " (" + task.name + ")") +
+                    " has " +
+                    (task.queries.empty() ? "no queries" : "an empty gallery") +
                     ": it cannot be evaluated; choose another split "
                     "(eval.split, --split) or add images to it");
   }
-  return sets;
+  return tasks;
+}
+
+std::vector<std::string> usual_metrics(const std::string& protocol,
+                                       const std::string& data_set) {
+  const std::vector<std::string> own = protocol_registry()
+                                           .at(protocol, "eval.protocol")
+                                           .make(ConfigNode::map(), "protocol")
+                                           ->metrics();
+  if (!own.empty()) return own;
+  std::string k = "1,2,4,8";
+  if (data_set_registry().contains(data_set)) {
+    const char* known = data_set_registry().at(data_set, "").facts.recall_at;
+    if (*known != 0) k = known;
+  }
+  return {"recall_any@" + k, "map_at_r", "precision@1"};
 }
 
 ProtocolRegistry& protocol_registry() {

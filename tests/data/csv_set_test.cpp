@@ -103,6 +103,24 @@ TEST_F(CsvSet, ReadsQueriesAndGallery) {
                             at_line(1), "together");
 }
 
+TEST_F(CsvSet, ReadsListsOfTestImages) {
+  const auto set = open(
+      "path,label,split,lists\n"
+      "a.png,1,train,\n"
+      "b.png,2,test,small  large\n"
+      "c.png,2,test,\n"
+      "d.png,2,test, large large\n");
+  const auto& lists = set->list().lists;
+  ASSERT_EQ(lists.size(), 2u);
+  EXPECT_THAT(lists.at("small"), ElementsAre(1));
+  EXPECT_THAT(lists.at("large"), ElementsAre(1, 3));
+  for (const char* split : {"train", "validation"}) {
+    expect_refused<DataError>(
+        std::string("path,label,split,lists\na.png,1,") + split + ",small\n",
+        at_line(2), "'small'", split, "leave the column 'lists' empty");
+  }
+}
+
 TEST_F(CsvSet, RefusesLabelsThatAreNotIntegers) {
   for (const char* label :
        {"cat", "1.5", "1e3", "", "0x1", "99999999999999999999", "+1"}) {

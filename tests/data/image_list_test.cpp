@@ -190,6 +190,28 @@ TEST(HoldOutClasses, KeepsRotationsTogetherAndTestsUpright) {
   EXPECT_EQ(list.items.size(), 2u * 8 + 2 + 1);
 }
 
+TEST(HoldOutClasses, PositionsFollowTheirItems) {
+  ImageList list;
+  list.items = {item(1, Split::kTrain), item(2, Split::kTrain)};
+  add_rotated_classes(list);
+  for (int64_t label = 10; label < 14; ++label) {
+    list.items.push_back(item(4 * label, Split::kTest));
+  }
+  list.truths = {{8, {9}, {10}, {11}}};
+  list.lists["small"] = {9, 11};
+  hold_out_classes(list, 0.5);
+  ASSERT_EQ(list.items.size(), 9u);  // three rotations are left out
+  const auto label = [&](int64_t position) {
+    return list.items[static_cast<size_t>(position)].label / 4;
+  };
+  const QueryTruth& truth = list.truths.at(0);
+  EXPECT_EQ(label(truth.query), 10);
+  EXPECT_EQ(label(truth.easy.at(0)), 11);
+  EXPECT_EQ(label(truth.hard.at(0)), 12);
+  EXPECT_EQ(label(truth.junk.at(0)), 13);
+  EXPECT_EQ(list.lists.at("small"), (Indices{truth.easy[0], truth.junk[0]}));
+}
+
 TEST(HoldOutClasses, RefusesWhatCannotBe) {
   ImageList own = small_list();
   expect_error<ConfigError>([&] { hold_out_classes(own, 0.5); },

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/quote.h"
 #include "kith/data/data_set.h"
 
 namespace kith {
@@ -18,8 +20,8 @@ struct CsvSetOptions {
   void describe(OptionSet& set) {
     set.add("path", path,
             "The list (path,label,split and optional is_query, is_gallery, "
-            "category, class), or a folder with a dataset.csv. Image paths "
-            "are relative to it.")
+            "category, class, lists), or a folder with a dataset.csv. Image "
+            "paths are relative to it.")
         .not_empty();
     set.add("rotate_classes", rotate_classes,
             "Rotations by 90, 180 and 270 degrees of a training class are "
@@ -54,7 +56,7 @@ class CsvDataSet final : public DataSet {
   /// Positions of the columns kith knows.
   struct Columns {
     size_t path, label, split;
-    std::optional<size_t> is_query, is_gallery, category, class_name;
+    std::optional<size_t> is_query, is_gallery, category, class_name, lists;
   };
 
   void read_list(const CsvTable& table) {
@@ -69,7 +71,7 @@ class CsvDataSet final : public DataSet {
   static Columns find_columns(const CsvTable& table) {
     static const std::vector<std::string> known = {
         "path",       "label",    "split", "is_query",
-        "is_gallery", "category", "class"};
+        "is_gallery", "category", "class", "lists"};
     std::vector<std::string> ignored;
     for (const std::string& name : table.header()) {
       if (!std::count(known.begin(), known.end(), name)) {
@@ -85,7 +87,8 @@ class CsvDataSet final : public DataSet {
                              table.find_column("is_query"),
                              table.find_column("is_gallery"),
                              table.find_column("category"),
-                             table.find_column("class")};
+                             table.find_column("class"),
+                             table.find_column("lists")};
     if (columns.is_query.has_value() != columns.is_gallery.has_value()) {
       throw DataError(table.path() +
                       ":1: columns is_query and is_gallery come "
@@ -114,7 +117,25 @@ class CsvDataSet final : public DataSet {
     if (columns.class_name) {
       list_.class_names[item.label] = field(*columns.class_name);
     }
+    if (columns.lists) add_to_lists(field(*columns.lists), item, where);
     list_.items.push_back(std::move(item));
+  }
+
+  /// Names of lists with spaces between them, for the next item.
+  void add_to_lists(const std::string& names, const Item& item,
+                    const std::string& where) {
+    std::istringstream words(names);
+    for (std::string name; words >> name;) {
+      if (item.split != Split::kTest) {
+        throw DataError(where + ": list " + quote(name) + " has an image of " +
+                        split_name(item.split) +
+                        "; lists are of test images only: leave the column "
+                        "'lists' empty here");
+      }
+      const auto position = static_cast<int64_t>(list_.items.size());
+      std::vector<int64_t>& list = list_.lists[name];
+      if (list.empty() || list.back() != position) list.push_back(position);
+    }
   }
 
   std::filesystem::path root_;

@@ -12,19 +12,20 @@ class QueryGallery final : public Protocol {
 
   explicit QueryGallery(const Options&) {}
 
-  QuerySets sets(const ImageList& list, Split split) const override {
+  std::vector<EvalTask> tasks(const ImageList& list,
+                              Split split) const override {
     if (!list.has_query_gallery) {
       throw DataError(
           "protocol 'query_gallery' needs a list with the columns is_query "
           "and is_gallery");
     }
-    QuerySets sets;
+    EvalTask task;
     for (int64_t i : list.of_split(split)) {
       const Item& item = list.items[static_cast<size_t>(i)];
-      if (item.is_query) sets.queries.push_back(i);
-      if (item.is_gallery) sets.gallery.push_back(i);
+      if (item.is_query) task.queries.push_back(i);
+      if (item.is_gallery) task.gallery.push_back(i);
     }
-    return sets;
+    return {task};
   }
 };
 

@@ -11,9 +11,10 @@ class Standard final : public Protocol {
 
   explicit Standard(const Options&) {}
 
-  QuerySets sets(const ImageList& list, Split split) const override {
+  std::vector<EvalTask> tasks(const ImageList& list,
+                              Split split) const override {
     const std::vector<int64_t> all = list.of_split(split);
-    return {all, all};
+    return {{"", all, all}};
   }
 };
 

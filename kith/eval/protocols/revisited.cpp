@@ -1,0 +1,81 @@
+#include "kith/eval/revisited.h"
+
+#include <algorithm>
+
+#include "kith/core/error.h"
+#include "kith/eval/protocol.h"
+
+namespace kith {
+namespace {
+
+class Revisited final : public Protocol {
+ public:
+  static constexpr const char* kSummary =
+      "ROxford, RParis: easy, medium and hard by lists of right answers; junk "
+      "is left out of the ranking";
+  using Options = NoOptions;
+
+  explicit Revisited(const Options&) {}
+
+  std::vector<EvalTask> tasks(const ImageList& list,
+                              Split split) const override {
+    EvalTask task;
+    for (int64_t i : list.of_split(split)) {
+      if (at(list, i).is_gallery) task.gallery.push_back(i);
+    }
+    std::vector<QueryTruth> truths;
+    for (const QueryTruth& truth : list.truths) {
+      if (at(list, truth.query).split != split) continue;
+      task.queries.push_back(truth.query);
+      truths.push_back(in_gallery(truth, task.gallery, list));
+    }
+    if (truths.empty()) {
+      throw DataError(std::string("protocol 'revisited' needs lists of right "
+                                  "answers, and the ") +
+                      split_name(split) +
+                      " split has none; use the data set 'revisited' and its "
+                      "split 'test'");
+    }
+    std::vector<EvalTask> tasks;
+    for (const char* setting : kRevisitedSettings) {
+      task.name = setting;
+      task.lists = revisited_lists(truths, setting);
+      tasks.push_back(task);
+    }
+    return tasks;
+  }
+
+  std::vector<std::string> metrics() const override {
+    return {"map_trapezoid", "mp@1,5,10"};
+  }
+
+ private:
+  static const Item& at(const ImageList& list, int64_t position) {
+    return list.items.at(static_cast<size_t>(position));
+  }
+
+  /// The same answers as positions in the gallery.
+  static QueryTruth in_gallery(QueryTruth truth,
+                               const std::vector<int64_t>& gallery,
+                               const ImageList& list) {
+    for (auto* answers : {&truth.easy, &truth.hard, &truth.junk}) {
+      for (int64_t& position : *answers) {
+        const auto found =
+            std::lower_bound(gallery.begin(), gallery.end(), position);
+        if (found == gallery.end() || *found != position) {
+          throw DataError(at(list, position).path + ": answers the query " +
+                          at(list, truth.query).path +
+                          " but is not in the gallery");
+        }
+        position = found - gallery.begin();
+      }
+    }
+    return truth;
+  }
+};
+
+}  // namespace
+
+KITH_REGISTER(protocol_registry(), "revisited", Revisited);
+
+}  // namespace kith
