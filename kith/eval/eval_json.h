@@ -7,8 +7,9 @@
 namespace kith {
 
 /// {"queries": ..., "gallery": ..., "queries_without_positives": ...,
-///  "rules": "...", "metrics": {name: value}}. Values that are not defined
-/// become null.
+///  "self": "...", "rules": "...", "metrics": {name: value}}. Values that are
+/// not defined become null. Of a protocol with several parts their counts are
+/// in "parts".
 std::string eval_json(const EvalResult& result);
 
 }  // namespace kith

@@ -1,118 +1,239 @@
 #include "kith/eval/evaluate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
-#include <unordered_map>
 
+#include <ATen/Parallel.h>
 #include <torch/torch.h>
+
+#include "kith/eval/bootstrap.h"
+#include "kith/eval/relevance.h"
+#include "kith/index/ranks.h"
 
 namespace kith {
 namespace {
 
-/// [Q] positives of each query in the gallery, itself not counted.
-std::vector<int64_t> count_positives(const Tensor& query_labels,
-                                     const Tensor& gallery_labels,
-                                     const Tensor& self) {
-  std::unordered_map<int64_t, int64_t> size;
-  const auto gallery = gallery_labels.accessor<int64_t, 1>();
-  for (int64_t j = 0; j < gallery.size(0); ++j) ++size[gallery[j]];
-  const auto labels = query_labels.accessor<int64_t, 1>();
-  std::vector<int64_t> counts;
-  for (int64_t i = 0; i < labels.size(0); ++i) {
-    const auto found = size.find(labels[i]);
-    int64_t count = found == size.end() ? 0 : found->second;
-    if (self.defined()) {
-      const int64_t own = self.accessor<int64_t, 1>()[i];
-      if (own >= 0 && gallery[own] == labels[i]) --count;
-    }
-    counts.push_back(count);
-  }
-  return counts;
-}
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-int64_t deepest(const std::vector<NamedMetric>& metrics,
-                const std::vector<int64_t>& positives) {
-  const int64_t most = *std::max_element(positives.begin(), positives.end());
-  int64_t depth = 1;
+/// Memory of a pair while its rank is computed.
+constexpr int64_t kPairBytes = 64;
+
+/// The metrics with a value for each query.
+std::vector<const RankMetric*> rank_metrics(
+    const std::vector<NamedMetric>& metrics) {
+  std::vector<const RankMetric*> found;
   for (const NamedMetric& m : metrics) {
-    depth = std::max(depth, m.metric->depth(most));
+    const auto* by_query = dynamic_cast<const RankMetric*>(m.metric.get());
+    if (by_query != nullptr) found.push_back(by_query);
   }
-  return depth;
+  return found;
 }
 
-/// [Q, k] uint8: whether the neighbour has the query's label.
-Tensor relevance(const Neighbours& found, const Tensor& query_labels,
-                 const Tensor& gallery_labels) {
-  const Tensor labels =
-      gallery_labels.index_select(0, found.indices.clamp_min(0).flatten())
-          .view_as(found.indices);
-  return ((labels == query_labels.unsqueeze(1)) & (found.indices >= 0))
-      .to(torch::kByte)
-      .contiguous();
+/// Pairs of a run of queries from `first` on, as many as memory allows.
+RankedPairs next_pairs(const Relevance& relevance, int64_t first,
+                       int64_t most) {
+  RankedPairs pairs;
+  pairs.first = first;
+  for (int64_t q = first; q < relevance.queries(); ++q) {
+    const int64_t more = relevance.positives(q) + relevance.junk(q);
+    const auto before = static_cast<int64_t>(pairs.items.size());
+    if (q > first && before + more > most) break;
+    relevance.append_items(q, pairs.items);
+    pairs.offsets.push_back(static_cast<int64_t>(pairs.items.size()));
+  }
+  return pairs;
+}
+
+/// Ranks of the positives, rising, as if the junk were not in the gallery.
+/// `ranks` has those of the positives, then those of the junk.
+std::vector<int64_t> ranks_without_junk(std::span<const int64_t> ranks,
+                                        int64_t positives) {
+  const auto middle = ranks.begin() + positives;
+  std::vector<int64_t> kept(ranks.begin(), middle);
+  std::vector<int64_t> junk(middle, ranks.end());
+  std::sort(kept.begin(), kept.end());
+  std::sort(junk.begin(), junk.end());
+  size_t before = 0;
+  for (int64_t& rank : kept) {
+    while (before < junk.size() && junk[before] < rank) ++before;
+    rank -= static_cast<int64_t>(before);
+  }
+  return kept;
+}
+
+/// values[m][q] of every rank metric; NaN for queries without positives, or 0
+/// if they are misses.
+std::vector<std::vector<double>> values_by_query(
+    const Scored& scored, const Relevance& relevance,
+    const std::vector<const RankMetric*>& metrics,
+    const EvaluateOptions& options) {
+  std::vector<std::vector<double>> values(
+      metrics.size(),
+      std::vector<double>(static_cast<size_t>(relevance.queries()),
+                          options.misses ? 0.0 : kNan));
+  if (metrics.empty()) return values;
+  const int64_t most = std::max<int64_t>(
+      (options.memory_mb << 20) / 2 / kPairBytes, int64_t{1} << 16);
+  const Rows& gallery =
+      scored.gallery.defined() ? scored.gallery : scored.queries;
+  for (int64_t first = 0; first < relevance.queries();) {
+    const RankedPairs pairs = next_pairs(relevance, first, most);
+    const std::vector<int64_t> ranks = exact_ranks(
+        scored.queries, gallery, pairs, relevance.self(), {options.memory_mb});
+    at::parallel_for(0, pairs.queries(), 64, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t q = first + i;
+        const int64_t positives = relevance.positives(q);
+        if (positives == 0) continue;
+        const int64_t from = pairs.offsets[static_cast<size_t>(i)];
+        const int64_t to = pairs.offsets[static_cast<size_t>(i) + 1];
+        const std::vector<int64_t> sorted = ranks_without_junk(
+            {ranks.data() + from, static_cast<size_t>(to - from)}, positives);
+        const RankedQuery query{sorted, relevance.candidates(q),
+                                relevance.class_size(q)};
+        for (size_t m = 0; m < metrics.size(); ++m) {
+          values[m][static_cast<size_t>(q)] = metrics[m]->value(query);
+        }
+      }
+    });
+    first += pairs.queries();
+  }
+  return values;
+}
+
+double mean_of_known(const std::vector<double>& values) {
+  double sum = 0;
+  int64_t count = 0;
+  for (double value : values) {
+    if (std::isnan(value)) continue;
+    sum += value;
+    ++count;
+  }
+  return count == 0 ? kNan : sum / static_cast<double>(count);
+}
+
+ScoredSet set_of(const Scored& scored, const Relevance& relevance,
+                 const EvaluateOptions& options) {
+  ScoredSet set;
+  const bool apart = scored.gallery.defined();
+  set.gallery = apart ? scored.gallery : scored.queries;
+  set.gallery_labels = apart ? scored.gallery_labels : scored.query_labels;
+  set.queries = scored.queries;
+  set.query_labels = scored.query_labels;
+  set.self = relevance.self();
+  set.clusters = options.clusters;
+  set.seed = options.seed;
+  set.memory_mb = options.memory_mb;
+  return set;
+}
+
+MetricValue set_value(const NamedMetric& named, const ScoredSet& set) {
+  const auto& metric = dynamic_cast<const SetMetric&>(*named.metric);
+  const std::vector<double> values = metric.values(set);
+  MetricValue result{named.name, kNan, named.summary};
+  result.is_share = metric.is_share();
+  if (metric.is_list()) {
+    result.list = values;
+  } else {
+    result.value = values.at(0);
+  }
+  return result;
+}
+
+EvalPart part_of(const Relevance& relevance) {
+  EvalPart part;
+  part.queries = relevance.queries();
+  part.gallery = relevance.gallery();
+  part.self_excluded = relevance.self_excluded();
+  for (int64_t q = 0; q < relevance.queries(); ++q) {
+    part.without_positives += relevance.positives(q) == 0;
+    part.junk += relevance.junk(q);
+  }
+  return part;
+}
+
+std::string rules_of(const EvalPart& part, bool misses) {
+  std::string line = std::to_string(part.queries) + " queries, gallery of " +
+                     std::to_string(part.gallery) + ", cosine similarity, " +
+                     (part.self_excluded ? "self excluded by index"
+                                         : "query not in the gallery") +
+                     ", ties by lower index, ";
+  if (part.junk > 0) {
+    line += std::to_string(part.junk) + " junk items left out of rankings, ";
+  }
+  if (part.draws > 1) {
+    line += "mean of " + std::to_string(part.draws) + " draws, ";
+  }
+  if (part.without_positives == 0) return line + "every query has positives";
+  return line + std::to_string(part.without_positives) +
+         " queries without positives " +
+         (misses ? "count as misses" : "left out");
 }
 
 }  // namespace
 
 std::string EvalResult::protocol_line() const {
-  std::string line =
-      std::to_string(queries) + " queries, gallery of " +
-      std::to_string(gallery) + ", cosine similarity, " +
-      (self_excluded ? "self excluded by index" : "query not in the gallery") +
-      ", ties by lower index, ";
-  if (without_positives == 0) return line + "every query has positives";
-  return line + std::to_string(without_positives) +
-         " queries without positives " +
-         (counted_as_misses ? "count as misses" : "left out");
+  std::string text;
+  for (const EvalPart& part : parts) {
+    if (!text.empty()) text += "\n";
+    if (!part.name.empty()) text += part.name + ": ";
+    text += rules_of(part, counted_as_misses);
+  }
+  return text;
 }
 
 double EvalResult::at(const std::string& name) const {
   for (const MetricValue& m : metrics) {
     if (m.name == name) return m.value;
   }
-  return std::numeric_limits<double>::quiet_NaN();
+  for (const MetricValue& m : metrics) {
+    if (m.name.ends_with("/" + name)) return m.value;
+  }
+  return kNan;
+}
+
+void add_part(const std::string& name, EvalResult part, EvalResult& result) {
+  for (MetricValue& metric : part.metrics) {
+    if (!name.empty()) metric.name = name + "/" + metric.name;
+    metric.part = result.parts.size();
+    result.metrics.push_back(std::move(metric));
+  }
+  part.parts[0].name = name;
+  result.parts.push_back(std::move(part.parts[0]));
+  result.counted_as_misses = part.counted_as_misses;
 }
 
 EvalResult evaluate(const Scored& scored,
-                    const std::vector<NamedMetric>& metrics, bool misses) {
-  const bool among_themselves = !scored.gallery.defined();
-  const Tensor& gallery = among_themselves ? scored.queries : scored.gallery;
-  const Tensor& gallery_labels =
-      among_themselves ? scored.query_labels : scored.gallery_labels;
-  const int64_t count = scored.queries.size(0);
-  Tensor self = scored.self;
-  if (!self.defined() && among_themselves) {
-    self = torch::arange(count, torch::kLong);
-  }
-
+                    const std::vector<NamedMetric>& metrics,
+                    const EvaluateOptions& options) {
+  const Relevance relevance(scored);
   EvalResult result;
-  result.queries = count;
-  result.gallery = gallery.size(0);
-  result.self_excluded = self.defined() && (self >= 0).any().item<bool>();
-  result.counted_as_misses = misses;
-  const std::vector<int64_t> positives =
-      count_positives(scored.query_labels, gallery_labels, self);
-  result.without_positives =
-      std::count(positives.begin(), positives.end(), int64_t{0});
-
-  SearchOptions options;
-  options.k = deepest(metrics, positives);
-  const Neighbours found = exact_search(scored.queries, gallery, self, options);
-  const Tensor relevant = relevance(found, scored.query_labels, gallery_labels);
-  const auto width = static_cast<size_t>(relevant.size(1));
-  const uint8_t* rows = relevant.data_ptr<uint8_t>();
-  const int64_t counted = misses ? count : count - result.without_positives;
-
-  for (const NamedMetric& m : metrics) {
-    double sum = 0;
-    for (size_t q = 0; q < positives.size(); ++q) {
-      if (positives[q] == 0) continue;
-      const auto depth = static_cast<size_t>(m.metric->depth(positives[q]));
-      sum += m.metric->value(
-          {{rows + q * width, std::min(depth, width)}, positives[q]});
+  result.counted_as_misses = options.misses;
+  result.parts.push_back(part_of(relevance));
+  std::vector<std::vector<double>> values =
+      values_by_query(scored, relevance, rank_metrics(metrics), options);
+  const std::vector<Interval> intervals =
+      options.bootstrap > 0 ? bootstrap(values, options.bootstrap, options.seed)
+                            : std::vector<Interval>();
+  const ScoredSet set = set_of(scored, relevance, options);
+  size_t by_query = 0;
+  for (const NamedMetric& named : metrics) {
+    if (dynamic_cast<const RankMetric*>(named.metric.get()) == nullptr) {
+      result.metrics.push_back(set_value(named, set));
+      continue;
     }
-    const double value = counted == 0 ? std::numeric_limits<double>::quiet_NaN()
-                                      : sum / static_cast<double>(counted);
-    result.metrics.push_back({m.name, value, m.summary});
+    MetricValue value{named.name, mean_of_known(values[by_query]),
+                      named.summary};
+    value.is_share = named.metric->is_share();
+    if (!intervals.empty()) value.interval = intervals[by_query];
+    if (options.by_query) value.by_query = std::move(values[by_query]);
+    result.metrics.push_back(std::move(value));
+    ++by_query;
+  }
+  if (options.by_query && scored.query_labels.defined()) {
+    const int64_t* labels = scored.query_labels.data_ptr<int64_t>();
+    result.parts[0].query_labels.assign(labels, labels + relevance.queries());
   }
   return result;
 }

@@ -1,7 +1,9 @@
 #include "kith/eval/metric.h"
 
-#include <cctype>
+#include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <string_view>
 
 #include "kith/core/error.h"
 
@@ -20,25 +22,42 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-int64_t parse_k(const std::string& text, const std::string& name) {
-  int64_t k = 0;
+double parse_number(const std::string& text, const std::string& name) {
+  double number = 0;
   const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, k);
-  if (error != std::errc() || stop != end || k < 1) {
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end) {
     throw ConfigError("metric '" + name + "': '" + text +
-                      "' is not a number of neighbours; expected a form such "
-                      "as recall_any@1,10");
+                      "' is not a number; expected a form such as "
+                      "recall_any@1,10");
   }
-  return k;
+  return number;
 }
 
-NamedMetric make_metric(const std::string& base, int64_t k) {
+NamedMetric make_metric(const std::string& name, const std::string& base,
+                        std::optional<double> number) {
   const auto& entry = metric_registry().at(base, "");
   NamedMetric named;
-  named.name = k == 0 ? base : base + "@" + std::to_string(k);
+  named.name = name;
   named.summary = entry.summary;
-  named.metric = entry.make(ConfigNode::map(), "metric", MetricInput{k});
+  named.metric = entry.make(ConfigNode::map(), "metric", MetricInput{number});
   return named;
+}
+
+/// "rho_2" is rho@2: the study's name for it. Unless a metric has that name.
+bool has_number_in_name(const std::string& name, std::string& base,
+                        double& number) {
+  const size_t at = name.rfind('_');
+  if (at == std::string::npos || at + 1 == name.size()) return false;
+  if (name.find_first_not_of("0123456789", at + 1) != std::string::npos) {
+    return false;
+  }
+  base = name.substr(0, at);
+  if (metric_registry().contains(name) || !metric_registry().contains(base)) {
+    return false;
+  }
+  number = parse_number(name.substr(at + 1), name);
+  return true;
 }
 
 }  // namespace
@@ -48,17 +67,49 @@ MetricRegistry& metric_registry() {
   return registry;
 }
 
+int64_t RankedQuery::hits(int64_t k) const {
+  return std::upper_bound(ranks.begin(), ranks.end(), k) - ranks.begin();
+}
+
+int64_t metric_k(const MetricInput& input, const std::string& name) {
+  if (!input.at) {
+    throw ConfigError("metric '" + name + "' needs a k: " + name + "@1");
+  }
+  constexpr double kMost = 1e15;  // exact in a double
+  if (!(*input.at >= 1 && *input.at <= kMost) ||
+      *input.at != std::floor(*input.at)) {
+    throw ConfigError("metric '" + name +
+                      "': k must be a positive integer, in a form such as "
+                      "recall_any@1,10");
+  }
+  return static_cast<int64_t>(*input.at);
+}
+
+void no_metric_number(const MetricInput& input, const std::string& name) {
+  if (input.at) throw ConfigError("metric '" + name + "' takes no k");
+}
+
 std::vector<NamedMetric> parse_metrics(const std::vector<std::string>& names) {
   std::vector<NamedMetric> metrics;
   for (const std::string& name : names) {
     const size_t at = name.find('@');
-    const std::string base = name.substr(0, at);
-    if (at == std::string::npos) {
-      metrics.push_back(make_metric(base, 0));
-      continue;
-    }
-    for (const std::string& k : split(name.substr(at + 1), ',')) {
-      metrics.push_back(make_metric(base, parse_k(k, name)));
+    std::string base = name.substr(0, at);
+    double number = 0;
+    if (at != std::string::npos) {
+      metric_registry().at(base, "");
+      for (const std::string& text : split(name.substr(at + 1), ',')) {
+        const double value = parse_number(text, name);
+        try {
+          metrics.push_back(make_metric(base + "@" + text, base, value));
+        } catch (const ConfigError& error) {
+          throw ConfigError("'" + text + "' in '" + name +
+                            "': " + error.what());
+        }
+      }
+    } else if (has_number_in_name(name, base, number)) {
+      metrics.push_back(make_metric(name, base, number));
+    } else {
+      metrics.push_back(make_metric(name, name, {}));
     }
   }
   return metrics;
@@ -68,7 +119,8 @@ std::vector<std::string> split_metric_list(const std::string& text) {
   std::vector<std::string> names;
   for (const std::string& part : split(text, ',')) {
     const bool number =
-        !part.empty() && std::isdigit(static_cast<unsigned char>(part[0]));
+        !part.empty() &&
+        std::string_view("0123456789.").find(part[0]) != std::string_view::npos;
     if (number && !names.empty()) {
       names.back() += "," + part;
     } else {

@@ -1,39 +1,67 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "kith/core/registry.h"
+#include "kith/eval/scored.h"
 
 namespace kith {
 
-/// One query as metrics see it.
+/// One query as metrics see it: where its positives stand in the ranking.
 struct RankedQuery {
-  std::span<const uint8_t> relevant;  ///< By rank, nearest first: 1 = positive.
-  int64_t positives = 0;              ///< R: positives in the whole gallery.
+  std::span<const int64_t> ranks;  ///< Of all R positives, rising, from 1.
+  int64_t candidates = 0;          ///< Items in the ranking.
+  /// n_c, the class with the query counted: R + 1 if the query itself is in the
+  /// gallery (and left out of the ranking), otherwise R.
+  int64_t class_size = 0;
+
+  int64_t positives() const { return static_cast<int64_t>(ranks.size()); }
+  /// Positives among the k nearest.
+  int64_t hits(int64_t k) const;
 };
 
-/// The k of "recall_any@k"; 0 for metrics without one.
+/// The number behind the @ of "recall_any@10" or "tar@0.001"; none for
+/// metrics without one.
 struct MetricInput {
-  int64_t k = 0;
+  std::optional<double> at;
 };
 
-/// A number for each query; the metric is its mean over queries.
+/// A number that says how good embeddings are: a RankMetric or a SetMetric.
 class Metric {
  public:
   virtual ~Metric() = default;
+  /// A share of something, which is printed in percent.
+  virtual bool is_share() const { return true; }
+};
 
-  /// Ranks it looks at, for a query with this many positives.
-  virtual int64_t depth(int64_t positives) const = 0;
-
-  /// relevant has depth(positives) entries, or all there are.
+/// A number for each query with positives; the metric is the mean over queries.
+class RankMetric : public Metric {
+ public:
   virtual double value(const RankedQuery& query) const = 0;
+};
+
+/// One number, or a list of numbers, of all embeddings together.
+class SetMetric : public Metric {
+ public:
+  /// One element, or the list for metrics such as `spectrum`. Elements that are
+  /// not defined are NaN. DataError for a set that the metric refuses.
+  virtual std::vector<double> values(const ScoredSet& set) const = 0;
+  virtual bool is_list() const { return false; }
 };
 
 using MetricRegistry = Registry<Metric, MetricInput>;
 MetricRegistry& metric_registry();
+
+/// The k of a metric that needs one; ConfigError if it is missing, or no
+/// positive integer.
+int64_t metric_k(const MetricInput& input, const std::string& name);
+
+/// ConfigError if a metric that takes no number was given one.
+void no_metric_number(const MetricInput& input, const std::string& name);
 
 struct NamedMetric {
   std::string name;     ///< "recall_any@10"
@@ -42,7 +70,7 @@ struct NamedMetric {
 };
 
 /// "recall_any@1,10" is two metrics; "map_at_r" is one. ConfigError for an
-/// unknown name, a k that is missing, not wanted, or not a positive integer.
+/// unknown name, a number that is missing, not wanted, or not allowed.
 std::vector<NamedMetric> parse_metrics(const std::vector<std::string>& names);
 
 /// Splits "recall_any@1,10,map_at_r" at the commas that separate metrics.

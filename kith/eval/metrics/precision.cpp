@@ -1,27 +1,19 @@
-#include <algorithm>
-
-#include "kith/core/error.h"
 #include "kith/eval/metric.h"
 
 namespace kith {
 namespace {
 
-class Precision final : public Metric {
+class Precision final : public RankMetric {
  public:
   static constexpr const char* kSummary =
       "positives among the k nearest / k, mean over queries";
   using Options = NoOptions;
 
-  Precision(const Options&, const MetricInput& input) : k_(input.k) {
-    if (k_ == 0) throw ConfigError("metric 'precision' needs a k: precision@1");
-  }
-
-  int64_t depth(int64_t) const override { return k_; }
+  Precision(const Options&, const MetricInput& input)
+      : k_(metric_k(input, "precision")) {}
 
   double value(const RankedQuery& query) const override {
-    const auto hits =
-        std::count(query.relevant.begin(), query.relevant.end(), 1);
-    return static_cast<double>(hits) / static_cast<double>(k_);
+    return static_cast<double>(query.hits(k_)) / static_cast<double>(k_);
   }
 
  private:

@@ -1,0 +1,135 @@
+#include "kith/eval/embedded_split.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <torch/torch.h>
+
+#include "kith/ops/pairwise.h"
+
+namespace kith {
+namespace {
+
+/// Positions of `wanted` in the sorted list `all`; -1 for one that is missing.
+Tensor find_rows(const std::vector<int64_t>& all,
+                 const std::vector<int64_t>& wanted) {
+  std::vector<int64_t> rows;
+  rows.reserve(wanted.size());
+  for (int64_t index : wanted) {
+    const auto found = std::lower_bound(all.begin(), all.end(), index);
+    rows.push_back(found != all.end() && *found == index ? found - all.begin()
+                                                         : -1);
+  }
+  return torch::tensor(rows, torch::kLong);
+}
+
+/// The 0.975 quantile of Student's t with the degrees of freedom of n values;
+/// beyond 30 the normal distribution's is near enough.
+double t_quantile(size_t n) {
+  constexpr double kTable[] = {
+      12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+      2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+      2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
+  return n - 2 < std::size(kTable) ? kTable[n - 2] : 1.960;
+}
+
+Interval interval_of_draws(const std::vector<double>& draws) {
+  const auto n = static_cast<double>(draws.size());
+  double mean = 0;
+  for (double value : draws) mean += value / n;
+  double squares = 0;
+  for (double value : draws) squares += (value - mean) * (value - mean);
+  const double half =
+      t_quantile(draws.size()) * std::sqrt(squares / (n - 1) / n);
+  return {mean - half, mean + half};
+}
+
+/// The draws of one task as one part.
+EvalResult merge_draws(std::vector<EvalResult> draws, bool with_intervals) {
+  EvalResult merged = std::move(draws.front());
+  if (draws.size() == 1) return merged;
+  merged.parts[0].draws = static_cast<int64_t>(draws.size());
+  for (size_t m = 0; m < merged.metrics.size(); ++m) {
+    MetricValue& metric = merged.metrics[m];
+    std::vector<double> values = {metric.value};
+    for (size_t d = 1; d < draws.size(); ++d) {
+      const MetricValue& other = draws[d].metrics[m];
+      values.push_back(other.value);
+      metric.by_query.insert(metric.by_query.end(), other.by_query.begin(),
+                             other.by_query.end());
+    }
+    metric.value = 0;
+    for (double value : values) {
+      metric.value += value / static_cast<double>(values.size());
+    }
+    metric.interval.reset();
+    if (with_intervals) metric.interval = interval_of_draws(values);
+  }
+  std::vector<int64_t>& labels = merged.parts[0].query_labels;
+  for (size_t d = 1; d < draws.size(); ++d) {
+    const std::vector<int64_t>& more = draws[d].parts[0].query_labels;
+    labels.insert(labels.end(), more.begin(), more.end());
+  }
+  return merged;
+}
+
+}  // namespace
+
+Scored EmbeddedSplit::scored(const EvalTask& task) const {
+  const auto rows = [&](const std::vector<int64_t>& set) {
+    if (set == rows_of) return embeddings;
+    return embeddings.index_select(
+        0, find_rows(rows_of, set).to(embeddings.device()));
+  };
+  const auto labels_at = [&](const std::vector<int64_t>& set) {
+    return torch::tensor(labels, torch::kLong)
+        .index_select(0, find_rows(rows_of, set));
+  };
+  Scored scored;
+  scored.queries = rows(task.queries);
+  scored.query_labels = labels_at(task.queries);
+  // The same rows, so that each pair's similarity is computed once.
+  scored.gallery =
+      task.gallery == task.queries ? scored.queries : Rows(rows(task.gallery));
+  scored.gallery_labels = labels_at(task.gallery);
+  scored.self = find_rows(task.gallery, task.queries);
+  scored.lists = task.lists;
+  return scored;
+}
+
+EmbeddedSplit embed_split(EmbeddingNet& net, const DataSet& data, Split split,
+                          const Protocol& protocol, const EmbedOptions& options,
+                          Progress& progress) {
+  EmbeddedSplit result;
+  result.tasks = eval_tasks(protocol, data.list(), split);
+  std::vector<int64_t>& all = result.rows_of;
+  for (const EvalTask& task : result.tasks) {
+    all.insert(all.end(), task.queries.begin(), task.queries.end());
+    all.insert(all.end(), task.gallery.begin(), task.gallery.end());
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  result.embeddings = normalize_rows(embed(net, data, all, options, progress));
+  result.labels = data.list().labels(all);
+  return result;
+}
+
+EvalResult evaluate_split(const EmbeddedSplit& split,
+                          const std::vector<NamedMetric>& metrics,
+                          const EvaluateOptions& options) {
+  EvalResult result;
+  for (size_t first = 0; first < split.tasks.size();) {
+    const std::string& name = split.tasks[first].name;
+    std::vector<EvalResult> draws;
+    for (; first < split.tasks.size() && split.tasks[first].name == name;
+         ++first) {
+      draws.push_back(
+          evaluate(split.scored(split.tasks[first]), metrics, options));
+    }
+    add_part(name, merge_draws(std::move(draws), options.bootstrap > 0),
+             result);
+  }
+  return result;
+}
+
+}  // namespace kith

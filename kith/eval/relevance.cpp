@@ -1,0 +1,104 @@
+#include "kith/eval/relevance.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <torch/torch.h>
+
+namespace kith {
+
+Relevance::Relevance(const Scored& scored)
+    : lists_(scored.lists),
+      query_labels_(scored.query_labels),
+      gallery_labels_(scored.gallery.defined() ? scored.gallery_labels
+                                               : scored.query_labels),
+      self_(scored.self),
+      queries_(scored.queries.count()),
+      gallery_((scored.gallery.defined() ? scored.gallery : scored.queries)
+                   .count()) {
+  if (!self_.defined() && !scored.gallery.defined()) {
+    self_ = torch::arange(queries_, at::kLong);
+  }
+  if (!lists_.empty()) {
+    TORCH_CHECK_VALUE(
+        static_cast<int64_t>(lists_.positives.size()) == queries_ &&
+            static_cast<int64_t>(lists_.junk.size()) == queries_,
+        "lists of positives and of junk must have an entry for each of the ",
+        queries_, " queries");
+    return;
+  }
+  TORCH_CHECK_VALUE(
+      query_labels_.size(0) == queries_ && gallery_labels_.size(0) == gallery_,
+      "a label is needed for every query and gallery item");
+  const int64_t* label = gallery_labels_.data_ptr<int64_t>();
+  order_.resize(static_cast<size_t>(gallery_));
+  std::iota(order_.begin(), order_.end(), 0);
+  std::stable_sort(order_.begin(), order_.end(),
+                   [&](int64_t a, int64_t b) { return label[a] < label[b]; });
+  for (size_t begin = 0; begin < order_.size();) {
+    size_t end = begin;
+    while (end < order_.size() && label[order_[end]] == label[order_[begin]]) {
+      ++end;
+    }
+    class_items_[label[order_[begin]]] = {order_.data() + begin, end - begin};
+    begin = end;
+  }
+}
+
+bool Relevance::self_excluded() const {
+  return self_.defined() && (self_ >= 0).any().item<bool>();
+}
+
+int64_t Relevance::own(int64_t query) const {
+  return self_.defined() ? self_.data_ptr<int64_t>()[query] : -1;
+}
+
+std::span<const int64_t> Relevance::members(int64_t query) const {
+  if (!lists_.empty()) return lists_.positives[static_cast<size_t>(query)];
+  const auto found =
+      class_items_.find(query_labels_.data_ptr<int64_t>()[query]);
+  return found == class_items_.end() ? std::span<const int64_t>()
+                                     : found->second;
+}
+
+bool Relevance::is_own_positive(int64_t query) const {
+  const int64_t position = own(query);
+  if (position < 0) return false;
+  if (lists_.empty()) {
+    return gallery_labels_.data_ptr<int64_t>()[position] ==
+           query_labels_.data_ptr<int64_t>()[query];
+  }
+  const auto items = members(query);
+  return std::find(items.begin(), items.end(), position) != items.end();
+}
+
+int64_t Relevance::positives(int64_t query) const {
+  return static_cast<int64_t>(members(query).size()) -
+         (is_own_positive(query) ? 1 : 0);
+}
+
+int64_t Relevance::junk(int64_t query) const {
+  return lists_.empty() ? 0
+                        : static_cast<int64_t>(
+                              lists_.junk[static_cast<size_t>(query)].size());
+}
+
+int64_t Relevance::candidates(int64_t query) const {
+  return gallery_ - junk(query) - (own(query) >= 0 ? 1 : 0);
+}
+
+int64_t Relevance::class_size(int64_t query) const {
+  return positives(query) + (own(query) >= 0 ? 1 : 0);
+}
+
+void Relevance::append_items(int64_t query, std::vector<int64_t>& items) const {
+  const int64_t skip = own(query);
+  for (int64_t item : members(query)) {
+    if (item != skip) items.push_back(item);
+  }
+  if (lists_.empty()) return;
+  const std::vector<int64_t>& junk = lists_.junk[static_cast<size_t>(query)];
+  items.insert(items.end(), junk.begin(), junk.end());
+}
+
+}  // namespace kith

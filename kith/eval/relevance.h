@@ -1,0 +1,48 @@
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "kith/eval/scored.h"
+
+namespace kith {
+
+/// Which gallery items answer which query: by labels, or by lists.
+class Relevance {
+ public:
+  /// Keeps references to the labels and lists, which must outlive it.
+  explicit Relevance(const Scored& scored);
+
+  int64_t queries() const { return queries_; }
+  int64_t gallery() const { return gallery_; }
+  /// [Q] gallery position of each query; undefined if none is there.
+  const Tensor& self() const { return self_; }
+  bool self_excluded() const;
+
+  int64_t positives(int64_t query) const;
+  int64_t junk(int64_t query) const;
+  /// Items that the query is ranked against: without itself and its junk.
+  int64_t candidates(int64_t query) const;
+  /// The class's size in the gallery with the query counted if it is there.
+  int64_t class_size(int64_t query) const;
+
+  /// Appends the query's positives, then its junk, as gallery positions.
+  void append_items(int64_t query, std::vector<int64_t>& items) const;
+
+ private:
+  int64_t own(int64_t query) const;
+  std::span<const int64_t> members(int64_t query) const;
+  bool is_own_positive(int64_t query) const;
+
+  const RelevanceLists& lists_;
+  Tensor query_labels_;
+  Tensor gallery_labels_;
+  Tensor self_;
+  int64_t queries_ = 0;
+  int64_t gallery_ = 0;
+  std::vector<int64_t> order_;  ///< Gallery positions, class after class.
+  std::unordered_map<int64_t, std::span<const int64_t>> class_items_;
+};
+
+}  // namespace kith

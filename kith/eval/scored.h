@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kith/core/tensor.h"
+#include "kith/eval/set_cache.h"
+#include "kith/index/rows.h"
+
+namespace kith {
+
+/// Which gallery items answer each query, where lists say so and not labels.
+struct RelevanceLists {
+  std::vector<std::vector<int64_t>> positives;  ///< [Q] gallery positions.
+  std::vector<std::vector<int64_t>> junk;       ///< Left out of the ranking.
+
+  bool empty() const { return positives.empty(); }
+};
+
+/// Embeddings to be scored. Without a gallery of its own, every query is
+/// searched among the others, itself excluded by position.
+struct Scored {
+  Rows queries;           ///< [Q, D] unit vectors.
+  Tensor query_labels;    ///< [Q] int64
+  Rows gallery;           ///< [N, D]; undefined: the queries themselves.
+  Tensor gallery_labels;  ///< [N]
+  /// [Q] gallery position of the query itself, -1 if it is not there;
+  /// undefined: none is, or (without a gallery) its own position.
+  Tensor self;
+  RelevanceLists lists = {};  ///< Instead of labels, unless empty.
+};
+
+/// What metrics of all embeddings together see. Labels are int64 on the CPU;
+/// blocks of rows are on the rows' device.
+struct ScoredSet {
+  Rows gallery;             ///< [N, D] unit vectors: the items.
+  Tensor gallery_labels;    ///< [N]
+  Rows queries;             ///< [Q, D]; the same rows among themselves.
+  Tensor query_labels;      ///< [Q]
+  Tensor self;              ///< [Q] as in Scored; undefined: no query is there.
+  Tensor clusters;          ///< [N] int64 given by the user; may be undefined.
+  uint64_t seed = 0;        ///< For clustering.
+  int64_t memory_mb = 512;  ///< For blocks.
+  /// What metrics of this set have computed; copies share it, so a set is not
+  /// changed once a metric has seen it.
+  std::shared_ptr<SetCache> cache = std::make_shared<SetCache>();
+};
+
+}  // namespace kith
