@@ -20,8 +20,12 @@
 #include "kith/train/checkpoint.h"      // safe, resumable
 #include "kith/train/trainer.h"         // the loop
 #include "kith/train/experiment.h"      // selection, then the final run
+#include "kith/index/rows.h"            // embeddings in memory or in a file
 #include "kith/index/flat.h"            // exact search
+#include "kith/index/ranks.h"           // exact ranks
 #include "kith/eval/embed.h"            // images to embeddings
+#include "kith/eval/whitening.h"        // of embeddings
+#include "kith/eval/embedded_split.h"   // a split under a protocol
 #include "kith/eval/evaluate.h"         // embeddings to metrics
 #include "kith/report/page.h"           // what a person looks at
 // clang-format on

@@ -37,6 +37,10 @@ class Backbone : public torch::nn::Module {
   /// Whether features have a class token.
   virtual bool has_token() const { return false; }
 
+  /// What the backbone is and why its pictures must all have the size that it
+  /// was made for; empty if it takes any size, of any shape.
+  virtual std::string fixed_size() const { return ""; }
+
   /// Turns tensors of a weight file (names and shapes of torchvision, timm and
   /// others) into those of this backbone, where they differ.
   virtual void adapt_weights(NamedTensors&) const {}

@@ -41,6 +41,9 @@ class VisionTransformer : public Backbone {
 
   int64_t features() const override { return shape_.width; }
   bool has_token() const override { return true; }
+  std::string fixed_size() const override {
+    return "a vision transformer, which has learnt a position for each patch";
+  }
 
   /// Weights of torchvision and timm, of models for pictures of any size.
   void adapt_weights(NamedTensors& weights) const override;

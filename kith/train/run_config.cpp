@@ -155,14 +155,24 @@ void complete_published(const ConfigNode& user, RunConfig& config) {
   if (!node.entries.empty()) config.tree.set("published", set.write());
 }
 
-void check_metrics(const EvalOptions& options, const ConfigNode& user) {
+/// Metrics that the user did not name are the usual ones. Without Recall@1
+/// among them, the first one picks the best checkpoint.
+void complete_eval(const ConfigNode& user, const ConfigNode& data,
+                   EvalOptions& options) {
+  if (options.metrics.empty()) {
+    options.metrics =
+        usual_metrics(options.protocol, data.find("name")->scalar);
+  }
   const std::vector<std::string> names =
       metric_names(options.metrics, where_of(user, "eval", "metrics"));
-  if (!std::count(names.begin(), names.end(), options.best)) {
-    throw_unknown(where_of(user, "eval", "best"),
-                  "metric in eval.best:", options.best, names);
+  const std::string where = where_of(user, "eval", "best");
+  // Of a protocol with several parts: "medium/map_trapezoid".
+  const std::string best = options.best.substr(options.best.rfind('/') + 1);
+  if (std::count(names.begin(), names.end(), best)) return;
+  if (!where.empty()) {
+    throw_unknown(where, "metric in eval.best:", options.best, names);
   }
-  protocol_registry().at(options.protocol, "eval.protocol");
+  options.best = names.front();
 }
 
 }  // namespace
@@ -234,12 +244,14 @@ void EvalOptions::describe(OptionSet& set) {
           "Split that is evaluated; auto: validation if there is one, else "
           "test.")
       .choices({"auto", "test", "validation", "train"});
-  set.add("metrics", metrics, "Metrics, such as recall_any@1,10 or map_at_r.")
-      .not_empty();
+  set.add("metrics", metrics,
+          "Metrics, such as recall_any@1,10 or map_at_r; none: those that the "
+          "protocol or the data set is published with.");
   set.add("best", best, "Metric that picks the best checkpoint.");
   set.add("every", every, "Evaluate after this many epochs; 0: at the end.")
       .range(0);
   set.add("batch", batch, "Images embedded at a time.").range(1);
+  descriptor.describe(set);
 }
 
 void LogOptions::describe(OptionSet& set) {
@@ -270,10 +282,11 @@ RunConfig complete_config(const ConfigNode& user) {
   tree.set("schedule",
            complete_part(user, "schedule", "constant", schedule_registry()));
   tree.set("train", complete_plain(user, "train", config.train));
-  tree.set("eval", complete_plain(user, "eval", config.eval));
+  complete_plain(user, "eval", config.eval);
+  complete_eval(user, *tree.find("data"), config.eval);
+  tree.set("eval", write_options(config.eval));
   tree.set("log", complete_plain(user, "log", config.log));
   complete_published(user, config);
-  check_metrics(config.eval, user);
   check_train(config.train, config.eval, user);
   return config;
 }

@@ -7,6 +7,7 @@
 #include "kith/core/config.h"
 #include "kith/core/options.h"
 #include "kith/data/image_list.h"
+#include "kith/eval/descriptor.h"
 
 namespace kith {
 
@@ -38,11 +39,11 @@ struct TrainOptions {
 struct EvalOptions {
   std::string protocol = "standard";
   std::string split = "auto";
-  std::vector<std::string> metrics = {"recall_any@1,2,4,8", "map_at_r",
-                                      "precision@1"};
+  std::vector<std::string> metrics;
   std::string best = "recall_any@1";
   int64_t every = 0;
   int64_t batch = 256;
+  DescriptorOptions descriptor;
 
   void describe(OptionSet& set);
 };

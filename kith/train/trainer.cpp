@@ -55,7 +55,8 @@ Trainer::Trainer(const RunConfig& config, const DataSet& data,
   make_parts();
   make_optimizer();
   // Now, not after the first epochs.
-  query_sets(*protocol_, data.list(), eval_split(config.eval, data.list()));
+  config.eval.descriptor.check(net_->backbone());
+  eval_tasks(*protocol_, data.list(), eval_split(config.eval, data.list()));
   warn_of_traps();
 }
 
@@ -410,7 +411,7 @@ EmbedOptions Trainer::embed_options() const {
   LoaderOptions loader{worker_count(config_.train.workers),
                        config_.train.prefetch};
   if (device_.is_cuda()) loader.allocate = page_locked;
-  return {config_.eval.batch, loader, cache_.get()};
+  return {config_.eval.batch, loader, cache_.get(), config_.eval.descriptor};
 }
 
 EmbeddedSplit Trainer::embed_now() {
@@ -420,7 +421,7 @@ EmbeddedSplit Trainer::embed_now() {
 }
 
 EvalResult Trainer::evaluate_now() {
-  return evaluate(embed_now().scored, parse_metrics(config_.eval.metrics));
+  return evaluate_split(embed_now(), parse_metrics(config_.eval.metrics));
 }
 
 EvalResult Trainer::record_evaluation(RunLog& log) {

@@ -9,7 +9,7 @@
 #include "kith/data/cache.h"
 #include "kith/data/data_set.h"
 #include "kith/data/loader.h"
-#include "kith/eval/embed.h"
+#include "kith/eval/embedded_split.h"
 #include "kith/models/embedding_net.h"
 #include "kith/samplers/sampler.h"
 #include "kith/train/multistage.h"

@@ -7,6 +7,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/eval/embedded_split.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/torch/memory_set.h"
 #include "tests/support/torch/tensors.h"
@@ -78,12 +79,13 @@ TEST_F(Embed, StandardProtocolSearchesTheSplitAmongItself) {
   const std::vector<Item> test = paired_items(6, Split::kTest);
   items.insert(items.end(), test.begin(), test.end());
   const EmbeddedSplit split = run_split(MemorySet(items), "standard");
+  ASSERT_EQ(split.tasks.size(), 1u);
+  const Scored scored = split.scored(split.tasks[0]);
   const std::vector<int64_t> all = {4, 5, 6, 7, 8, 9};
   EXPECT_EQ(split.rows_of, all);
-  EXPECT_EQ(split.sets.queries, all);
-  EXPECT_TRUE(torch::equal(split.scored.self, torch::arange(6, torch::kLong)));
-  EXPECT_TRUE(
-      torch::equal(split.scored.query_labels, labels_of({0, 0, 1, 1, 2, 2})));
+  EXPECT_EQ(split.tasks[0].queries, all);
+  EXPECT_TRUE(torch::equal(scored.self, torch::arange(6, torch::kLong)));
+  EXPECT_TRUE(torch::equal(scored.query_labels, labels_of({0, 0, 1, 1, 2, 2})));
   EXPECT_LE(max_difference(split.embeddings.norm(2, 1), torch::ones({6})),
             1e-6);
 }
@@ -98,14 +100,16 @@ TEST_F(Embed, QueryGalleryProtocolFindsQueriesThatAreAlsoInTheGallery) {
                           "is_gallery");
   data.use_query_gallery();
   const EmbeddedSplit split = run_split(data, "query_gallery");
+  ASSERT_EQ(split.tasks.size(), 1u);
+  const Scored scored = split.scored(split.tasks[0]);
   EXPECT_EQ(split.rows_of, (std::vector<int64_t>{0, 1, 2, 4, 5}));
-  EXPECT_TRUE(torch::equal(split.scored.self, labels_of({-1, -1, 2})));
-  EXPECT_TRUE(torch::equal(split.scored.query_labels, labels_of({0, 2, 2})));
-  EXPECT_TRUE(torch::equal(split.scored.gallery_labels, labels_of({0, 1, 2})));
+  EXPECT_TRUE(torch::equal(scored.self, labels_of({-1, -1, 2})));
+  EXPECT_TRUE(torch::equal(scored.query_labels, labels_of({0, 2, 2})));
+  EXPECT_TRUE(torch::equal(scored.gallery_labels, labels_of({0, 1, 2})));
   const Tensor rows = split.embeddings;
-  EXPECT_TRUE(torch::equal(split.scored.queries,
+  EXPECT_TRUE(torch::equal(scored.queries.in_memory(),
                            rows.index_select(0, labels_of({1, 3, 4}))));
-  EXPECT_TRUE(torch::equal(split.scored.gallery,
+  EXPECT_TRUE(torch::equal(scored.gallery.in_memory(),
                            rows.index_select(0, labels_of({0, 2, 4}))));
 }
 

@@ -38,7 +38,7 @@ TEST(Experiment, ChoosesOnHeldOutClassesAndThenTrainsOnAll) {
   EXPECT_EQ(final.at("split"), "test");
   EXPECT_EQ(final.at("last").at("epoch"), selection.at("best").at("epoch"));
   EXPECT_EQ(final.at("history").size(), 1u);
-  EXPECT_EQ(result.queries, 48);
+  EXPECT_EQ(result.parts.at(0).queries, 48);
 
   // Continued after its end, it says the same.
   const EvalResult again = train_experiment(config, folder.path(), c10::kCPU,

@@ -146,7 +146,7 @@ TEST(ResumedRun, CanBeResumedAfterItsEnd) {
   Trainer trainer(config, data, folder.path(), c10::kCPU, silent_progress());
   trainer.resume();
   EXPECT_EQ(trainer.steps_done(), 9);
-  EXPECT_EQ(trainer.run().queries, 48);
+  EXPECT_EQ(trainer.run().parts.at(0).queries, 48);
   EXPECT_TRUE(outcome(folder) == before);
 }
 

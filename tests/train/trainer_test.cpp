@@ -45,7 +45,7 @@ TEST_F(TrainerTest, LearnsAndKeepsItsFolder) {
   Trainer trainer(config, *data, folder_.path(), c10::kCPU, silent_progress());
   const EvalResult result = trainer.run();
   EXPECT_EQ(trainer.steps_done(), 24);
-  EXPECT_EQ(result.queries, 48);
+  EXPECT_EQ(result.parts.at(0).queries, 48);
 
   const auto curve = read_loss_curve(folder_.file("log.jsonl"));
   ASSERT_EQ(curve.size(), 24u);

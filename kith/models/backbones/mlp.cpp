@@ -40,6 +40,10 @@ class Mlp final : public Backbone {
 
   int64_t features() const override { return features_; }
 
+  std::string fixed_size() const override {
+    return "mlp, which has a weight for each pixel";
+  }
+
   /// The input and every layer.
   int64_t mix_points() const override {
     return static_cast<int64_t>(layers_.size()) + 1;

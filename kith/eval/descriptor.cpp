@@ -1,0 +1,103 @@
+#include "kith/eval/descriptor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "kith/core/error.h"
+
+namespace kith {
+namespace {
+
+int64_t scaled(int64_t side, double scale) {
+  const double length = std::floor(static_cast<double>(side) * scale);
+  return std::max<int64_t>(kShortestSide, static_cast<int64_t>(length));
+}
+
+/// A side that stays as it is may be shorter than kShortestSide: the model was
+/// made for it.
+InputOptions scaled(InputOptions input, double scale) {
+  if (scale == 1.0) return input;
+  input.size = scaled(input.size, scale);
+  if (input.resize != 0) input.resize = scaled(input.resize, scale);
+  return input;
+}
+
+Image resize_whole(const Image& image, int64_t long_side, double scale,
+                   Filter filter) {
+  const Size full =
+      size_within({image.width, image.height}, static_cast<int>(long_side));
+  return resize(image, static_cast<int>(scaled(full.width, scale)),
+                static_cast<int>(scaled(full.height, scale)), filter);
+}
+
+}  // namespace
+
+void DescriptorOptions::describe(OptionSet& set) {
+  set.add("scales", scales,
+          "An image is embedded at each of these scales and the descriptors "
+          "averaged, such as [1, 0.70710678, 0.5].")
+      .not_empty()
+      .range(0.01, 4);
+  set.add("long_side", long_side,
+          "Images keep their shape and are shrunk until the long side has so "
+          "many pixels; smaller ones stay as they are. 0: all become the "
+          "model's input.")
+      .range(0, 8192);
+  set.add("flip", flip, "Mirror images are averaged in too.");
+}
+
+void DescriptorOptions::check(const Backbone& backbone) const {
+  read_options<DescriptorOptions>(write_options(*this), "eval");
+  const std::string reason = backbone.fixed_size();
+  if (reason.empty()) return;
+  const bool other_scale = std::any_of(scales.begin(), scales.end(),
+                                       [](double s) { return s != 1.0; });
+  if (long_side == 0 && !other_scale) return;
+  throw ConfigError(
+      std::string(long_side != 0 ? "'eval.long_side'" : "'eval.scales'") +
+      " needs a backbone that takes pictures of any size, but this is " +
+      reason +
+      ": take a convolutional backbone such as resnet50, or leave "
+      "'eval.long_side' at 0 and 'eval.scales' at [1]");
+}
+
+Size size_within(const Size& size, int side) {
+  if (std::max(size.width, size.height) <= side) return size;
+  const bool is_wide = size.width >= size.height;
+  const double ratio =
+      static_cast<double>(size.width) / static_cast<double>(size.height);
+  const double exact = is_wide ? side / ratio : side * ratio;
+  const auto error = [&](int other) {
+    return std::abs(ratio - (is_wide ? static_cast<double>(side) / other
+                                     : static_cast<double>(other) / side));
+  };
+  const int below = static_cast<int>(std::floor(exact));
+  const int above = static_cast<int>(std::ceil(exact));
+  const int other =
+      below < 1 ? 1 : (error(below) <= error(above) ? below : above);
+  return is_wide ? Size{side, other} : Size{other, side};
+}
+
+std::vector<Image> make_pictures(const Image& image, const InputOptions& input,
+                                 const DescriptorOptions& options) {
+  Image converted;
+  const Image* source = &image;
+  if (image.channels != input.channels()) {
+    converted = to_channels(image, static_cast<int>(input.channels()));
+    source = &converted;
+  }
+  const Filter filter = filter_named(input.filter);
+  const Augmentations none;
+  Rng unused(0, Stream::kAugment);
+  std::vector<Image> pictures;
+  for (const double scale : options.scales) {
+    pictures.push_back(
+        options.long_side == 0
+            ? prepare_image(*source, scaled(input, scale), none, unused)
+            : resize_whole(*source, options.long_side, scale, filter));
+  }
+  return pictures;
+}
+
+}  // namespace kith

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kith/core/progress.h"
+#include "kith/core/tensor.h"
+#include "kith/eval/embed.h"
+
+namespace kith {
+
+/// Embeddings of pixels [N, H, W, C]. On a GPU a batch that is smaller than the
+/// `usual` one is filled up: preparing convolutions for another shape takes
+/// seconds.
+Tensor forward_pixels(EmbeddingNet& net, const Tensor& pixels, int64_t usual);
+
+/// The part of embed() for images that are embedded in several pictures, or in
+/// pictures of any size: descriptors as options.descriptor says, [N, dim] unit
+/// rows in the order of `indices`. The network is in evaluation mode.
+///
+/// Pictures of one size go through the network together: as many as have the
+/// pixels of `options.batch` pictures of the model's own input, so that the
+/// network needs no more memory than with these.
+Tensor embed_pictures(EmbeddingNet& net, const DataSet& data,
+                      const std::vector<int64_t>& indices,
+                      const EmbedOptions& options, Progress& progress);
+
+}  // namespace kith

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kith/core/tensor.h"
+
+namespace kith {
+
+/// PCA whitening of descriptors (Jegou and Chum, 2012): with the mean m and the
+/// covariance V diag(lambda) V^T of some descriptors, x becomes
+///
+///     y / |y|,  y = P (x - m),  P = diag(lambda)^(-1/2) V^T
+///
+/// with the rows of P by falling lambda; fewer rows reduce the dimension.
+class Whitening {
+ public:
+  /// From descriptors [N, D], normalised as those that apply() is given later;
+  /// `dim` rows of P, 0 for D. The sign of a row is such that its entry of
+  /// largest magnitude is positive. Computes in double, on the CPU but for the
+  /// covariance. DataError if the descriptors vary in fewer than `dim`
+  /// directions: N of them do in N - 1 at most.
+  static Whitening learn(const Tensor& descriptors, int64_t dim = 0);
+
+  /// Reads what save() wrote. DataError naming the file if it is something
+  /// else, or not for descriptors of `input_dim` numbers.
+  static Whitening load(const std::string& path, int64_t input_dim);
+
+  /// A .safetensors file with `mean` [D] and `projection` [dim, D].
+  void save(const std::string& path) const;
+
+  int64_t input_dim() const;
+  int64_t dim() const;
+  const Tensor& mean() const { return mean_; }
+  const Tensor& projection() const { return projection_; }
+
+  /// [N, D] -> [N, dim], unit rows, in the type and on the device of `x`.
+  Tensor apply(const Tensor& x) const;
+
+ private:
+  Whitening(Tensor mean, Tensor projection);
+
+  Tensor mean_;        ///< [D] double, on the CPU.
+  Tensor projection_;  ///< [dim, D] double, on the CPU.
+};
+
+}  // namespace kith
