@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "kith/eval/query_diagnosis.h"
+#include "kith/eval/scored.h"
+
+namespace kith {
+
+struct DiagnosticsOptions {
+  int64_t hardest = 50;  ///< Queries, class pairs and hubs that are listed.
+  int64_t pairs = 50;
+  int64_t hubs = 50;
+  int64_t k = 10;           ///< Neighbours that count for hubness.
+  int64_t memory_mb = 512;  ///< For blocks.
+};
+
+/// Queries of one class whose nearest item is of another.
+struct ConfusedPair {
+  int64_t from = 0;  ///< Label of the queries,
+  int64_t to = 0;    ///< and of their nearest items.
+  int64_t count = 0;
+  double share = 0;     ///< Of the queries of `from` that have positives.
+  int64_t reverse = 0;  ///< The count from `to` to `from`.
+};
+
+struct Hub {
+  int64_t item = 0;  ///< Gallery position.
+  int64_t count = 0;
+};
+
+/// Of the counts N_k(j): how often gallery item j is among the k nearest of a
+/// query (Radovanovic et al., Hubs in Space, JMLR 2010). Skewness is
+/// E[(N - mean)^3] / E[(N - mean)^2]^1.5 over items, NaN if all are equal.
+struct Hubness {
+  int64_t k = 0;
+  double skewness = std::numeric_limits<double>::quiet_NaN();
+  int64_t maximum = 0;
+  int64_t never_found = 0;   ///< Items with count 0.
+  std::vector<Hub> largest;  ///< By count, then position.
+};
+
+struct Diagnostics {
+  int64_t gallery = 0;
+  int64_t without_positives = 0;        ///< Queries that are not judged.
+  int64_t without_negative = 0;         ///< Queries with nearest_negative -1.
+  std::vector<int64_t> query_labels;    ///< Empty if there are none.
+  std::vector<int64_t> gallery_labels;  ///< The same.
+  std::vector<QueryDiagnosis> queries;
+  /// Queries by rising average precision, then falling rank of the nearest
+  /// positive, then position.
+  std::vector<int64_t> hardest;
+  /// By falling count, falling share, then labels. Queries without positives
+  /// do not count: their nearest item cannot be of their class.
+  std::vector<ConfusedPair> confused;
+  Hubness hubness;
+};
+
+/// What goes wrong in a retrieval. Rankings are those of evaluate(): the query
+/// itself and its junk are left out, ties are ordered by position.
+Diagnostics diagnose(const Scored& scored,
+                     const DiagnosticsOptions& options = {});
+
+}  // namespace kith

@@ -1,0 +1,228 @@
+#include "kith/eval/query_diagnosis.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include <torch/torch.h>
+
+#include "kith/eval/relevance.h"
+#include "kith/index/flat.h"
+#include "kith/index/ranks.h"
+
+namespace kith {
+namespace {
+
+/// Neighbours that are searched for a query at most. A nearest negative beyond
+/// them stays unknown; a search of unbounded depth would need memory for the
+/// largest class of every query.
+constexpr int64_t kDeepest = 1001;
+/// Memory of a pair while its rank is computed.
+constexpr int64_t kPairBytes = 64;
+
+enum class Kind : uint8_t { kNegative, kPositive, kJunk };
+
+/// Queries of consecutive positions with their positives and junk.
+struct Run {
+  RankedPairs pairs;
+  std::vector<int64_t> ranks;  ///< Of pairs.items.
+  Neighbours found;
+  std::vector<int64_t> positives;  ///< How many; the rest of the items is junk.
+
+  std::span<const int64_t> items_of(int64_t i) const {
+    return part(pairs.items, i);
+  }
+  std::span<const int64_t> ranks_of(int64_t i) const { return part(ranks, i); }
+
+ private:
+  std::span<const int64_t> part(const std::vector<int64_t>& all,
+                                int64_t i) const {
+    const int64_t begin = pairs.offsets[static_cast<size_t>(i)];
+    const int64_t end = pairs.offsets[static_cast<size_t>(i) + 1];
+    return {all.data() + begin, static_cast<size_t>(end - begin)};
+  }
+};
+
+class Diagnoser {
+ public:
+  Diagnoser(const Scored& scored, int64_t k, int64_t memory_mb)
+      : queries_(scored.queries),
+        gallery_(scored.gallery.defined() ? scored.gallery : scored.queries),
+        relevance_(scored),
+        k_(k),
+        memory_mb_(memory_mb),
+        kinds_(static_cast<size_t>(relevance_.gallery()), Kind::kNegative),
+        times_found_(static_cast<size_t>(relevance_.gallery())) {
+    for (int64_t q = 0; q < relevance_.queries(); ++q) {
+      const int64_t wanted =
+          std::max(k, relevance_.positives(q) + 1) + relevance_.junk(q);
+      depth_ = std::max(depth_, wanted);
+    }
+    depth_ = std::clamp<int64_t>(depth_, 1, kDeepest);
+  }
+
+  QueryDiagnoses all() && {
+    std::vector<QueryDiagnosis> result;
+    while (static_cast<int64_t>(result.size()) < relevance_.queries()) {
+      const Run run = next_run(static_cast<int64_t>(result.size()));
+      std::vector<QueryDiagnosis> part(
+          static_cast<size_t>(run.pairs.queries()));
+      for (size_t i = 0; i < part.size(); ++i) {
+        judge_positives(run, static_cast<int64_t>(i), part[i]);
+        judge_neighbours(run, static_cast<int64_t>(i), part[i]);
+      }
+      add_farthest_similarities(run.pairs.first, part);
+      result.insert(result.end(), part.begin(), part.end());
+    }
+    return {std::move(result), std::move(times_found_)};
+  }
+
+ private:
+  /// As many queries from `first` on as memory allows: their neighbours, their
+  /// pairs, and their rows in double beside those of as many gallery items.
+  Run next_run(int64_t first) {
+    const int64_t budget = std::max<int64_t>(memory_mb_, 1) << 19;
+    const int64_t most =
+        std::max<int64_t>(budget / (depth_ * 12 + queries_.dim() * 32), 1);
+    const int64_t last = std::min(first + most, relevance_.queries());
+    Run run;
+    run.pairs.first = first;
+    for (int64_t q = first; q < last; ++q) {
+      const int64_t positives = relevance_.positives(q);
+      const auto before = static_cast<int64_t>(run.pairs.items.size());
+      const int64_t after = before + positives + relevance_.junk(q);
+      if (q > first && after > budget / kPairBytes) break;
+      relevance_.append_items(q, run.pairs.items);
+      run.pairs.offsets.push_back(static_cast<int64_t>(run.pairs.items.size()));
+      run.positives.push_back(positives);
+    }
+    run.ranks = exact_ranks(queries_, gallery_, run.pairs, relevance_.self(),
+                            {memory_mb_});
+    SearchOptions search;
+    search.k = depth_;
+    search.memory_mb = memory_mb_;
+    const int64_t count = run.pairs.queries();
+    const Tensor& self = relevance_.self();
+    run.found = exact_search(
+        queries_.read(first, count), gallery_,
+        self.defined() ? self.narrow(0, first, count) : Tensor(), search);
+    return run;
+  }
+
+  /// Average precision and ranks, as if the junk were not in the gallery.
+  static void judge_positives(const Run& run, int64_t i,
+                              QueryDiagnosis& query) {
+    const int64_t positives = run.positives[static_cast<size_t>(i)];
+    if (positives == 0) return;
+    const auto items = run.items_of(i);
+    const auto ranks = run.ranks_of(i);
+    std::vector<std::pair<int64_t, size_t>> order;
+    for (size_t j = 0; j < ranks.size(); ++j) order.emplace_back(ranks[j], j);
+    std::sort(order.begin(), order.end());
+    int64_t junk = 0;
+    int64_t hits = 0;
+    double sum = 0;
+    for (const auto& [place, j] : order) {
+      if (static_cast<int64_t>(j) >= positives) {
+        ++junk;
+        continue;
+      }
+      const int64_t rank = place - junk;
+      sum += static_cast<double>(++hits) / static_cast<double>(rank);
+      if (hits == 1) query.nearest_positive_rank = rank;
+      query.farthest_positive = items[j];
+      query.farthest_positive_rank = rank;
+    }
+    query.average_precision = sum / static_cast<double>(positives);
+  }
+
+  /// The nearest item and negative; counts the k nearest for hubness.
+  void judge_neighbours(const Run& run, int64_t i, QueryDiagnosis& query) {
+    const auto items = run.items_of(i);
+    const auto positives =
+        static_cast<size_t>(run.positives[static_cast<size_t>(i)]);
+    for (size_t j = 0; j < items.size(); ++j) {
+      kind_of(items[j]) = j < positives ? Kind::kPositive : Kind::kJunk;
+    }
+    const int64_t width = run.found.indices.size(1);
+    const int64_t* indices = run.found.indices.data_ptr<int64_t>() + i * width;
+    const float* similarities =
+        run.found.similarities.data_ptr<float>() + i * width;
+    int64_t rank = 0;
+    for (int64_t j = 0; j < width && indices[j] >= 0; ++j) {
+      const Kind kind = kind_of(indices[j]);
+      if (kind == Kind::kJunk) continue;
+      if (++rank == 1) {
+        query.nearest = indices[j];
+        query.nearest_similarity = similarities[j];
+      }
+      if (rank <= k_) {
+        ++times_found_[static_cast<size_t>(indices[j])];
+      }
+      if (kind == Kind::kNegative && query.nearest_negative < 0) {
+        query.nearest_negative = indices[j];
+        query.nearest_negative_similarity = similarities[j];
+      }
+      if (rank >= k_ && query.nearest_negative >= 0) break;
+    }
+    for (int64_t item : items) kind_of(item) = Kind::kNegative;
+  }
+
+  /// Sums in double, rounded once: the similarities of exact_search.
+  void add_farthest_similarities(int64_t first,
+                                 std::vector<QueryDiagnosis>& part) const {
+    std::vector<int64_t> places;
+    std::vector<int64_t> items;
+    for (size_t i = 0; i < part.size(); ++i) {
+      if (part[i].farthest_positive < 0) continue;
+      places.push_back(static_cast<int64_t>(i));
+      items.push_back(part[i].farthest_positive);
+    }
+    if (items.empty()) return;
+    const Tensor rows = queries_.read(first, static_cast<int64_t>(part.size()));
+    const Tensor own = rows.index_select(
+        0, torch::tensor(places, torch::kLong).to(rows.device()));
+    const Tensor sums =
+        (own.to(torch::kDouble) * gallery_rows(items).to(torch::kDouble))
+            .sum(1)
+            .to(torch::kFloat)
+            .cpu();
+    const float* sum = sums.data_ptr<float>();
+    for (int64_t place : places) {
+      part[static_cast<size_t>(place)].farthest_positive_similarity = *sum++;
+    }
+  }
+
+  Tensor gallery_rows(const std::vector<int64_t>& items) const {
+    const Tensor all = gallery_.in_memory();
+    if (all.defined()) {
+      return all.index_select(
+          0, torch::tensor(items, torch::kLong).to(all.device()));
+    }
+    std::vector<Tensor> rows;
+    rows.reserve(items.size());
+    for (int64_t item : items) rows.push_back(gallery_.read(item, 1));
+    return torch::cat(rows);
+  }
+
+  Kind& kind_of(int64_t item) { return kinds_[static_cast<size_t>(item)]; }
+
+  Rows queries_;
+  Rows gallery_;
+  Relevance relevance_;
+  int64_t k_;
+  int64_t memory_mb_;
+  int64_t depth_ = 1;
+  std::vector<Kind> kinds_;  ///< Of gallery items, for the query at hand.
+  std::vector<int64_t> times_found_;
+};
+
+}  // namespace
+
+QueryDiagnoses diagnose_queries(const Scored& scored, int64_t k,
+                                int64_t memory_mb) {
+  const torch::NoGradGuard no_grad;
+  return Diagnoser(scored, k, memory_mb).all();
+}
+
+}  // namespace kith
