@@ -105,7 +105,19 @@ Json to_json(const BenchSubject& subject, const MinerBenchResult& result) {
   return json;
 }
 
-/// The heading of both tables; `more` ends its second line.
+Json to_json(const BenchSubject& subject, const SearchBenchResult& result) {
+  Json json = subject_json(subject);
+  json.update(
+      Json{{"time_ms", to_json(result.time)},
+           {"product_ms", rounded(result.product.median, 1e4)},
+           {"ratio", rounded(result.time.median / result.product.median, 1e3)},
+           {"extra_memory_mb", memory_json(result.extra_memory_mb)},
+           {"recall_any@1", result.recall},
+           {"seed", subject.batch.seed}});
+  return json;
+}
+
+/// The heading of all tables; `more` ends its second line.
 void print_subject(const BenchSubject& subject, const std::string& more) {
   std::printf("%s on %s, %s, %d thread(s), %s\n", subject.name.c_str(),
               device_text(subject.batch.device).c_str(),
@@ -139,6 +151,23 @@ void print_bench_json(const BenchSubject& subject,
 void print_bench_json(const BenchSubject& subject,
                       const MinerBenchResult& result) {
   print_line(to_json(subject, result).dump(2));
+}
+
+void print_bench_json(const BenchSubject& subject,
+                      const SearchBenchResult& result) {
+  print_line(to_json(subject, result).dump(2));
+}
+
+void print_bench_table(const BenchSubject& subject,
+                       const SearchBenchResult& result) {
+  print_subject(subject, "");
+  print_time(subject.name == "eval" ? "ranks and metrics" : "nearest items",
+             result.time);
+  print_time("one product", result.product);
+  std::printf("ratio              %12.2f\n",
+              result.time.median / result.product.median);
+  print_memory(result.extra_memory_mb);
+  std::printf("recall_any@1       %12.6g\n", result.recall);
 }
 
 void print_bench_table(const BenchSubject& subject,

@@ -15,6 +15,9 @@ constexpr const char* kExplanation = R"(What is measured
 loss:NAME, any loss of: kith list losses. Its value and gradient, forward and
 backward. A loss on tuples gets those of its default miner, mined before.
 miner:NAME, any miner of: kith list miners. A call that chooses tuples.
+eval. Ranks of all positives when every item is searched among the others, and
+recall_any@1,10,100,1000 and map_at_r of them.
+knn. The --k nearest items of every item.
 Of several names each is measured in turn; one that fails is reported as such,
 and the others go on.
 
@@ -26,6 +29,8 @@ random. A seed means the same batch on every device.
   time          value and gradient, or a call of the miner: median and minimum
                 of repeated runs, after warming up. At least 3 runs and
                 --seconds, at most 100 runs.
+  one product   of eval and knn: all similarities, M x M x d, in float32 by
+                blocks of rows; ratio is time / one product.
   products      in the same way, three products of M x M x d by blocks of rows:
                 the arithmetic that no loss on all similarities can do without
                 (similarities, and their gradient times each side), in the
@@ -45,12 +50,14 @@ Examples
   kith bench loss:recall_at_k --batch 4096 --dim 512 --json
   kith bench loss:recall_at_k --simix --set t2=0.05 --set memory_mb=64
   kith bench loss:recall_at_k --device cuda --set products=tf32
+  kith bench eval --batch 60502 --dim 512 --per-class 2
   kith bench miner:distance_weighted --batch 2000 --set cutoff=0.4)";
 
 struct BenchFlags : BenchSubject {
   std::vector<std::string> names;
   std::vector<std::string> overrides;
   double seconds = 1.0;
+  int64_t k = 10;
   bool simix = false;
   bool json = false;
   DeviceFlags device;
@@ -59,8 +66,12 @@ struct BenchFlags : BenchSubject {
 constexpr const char* kLoss = "loss:";
 constexpr const char* kMiner = "miner:";
 
+bool is_search(const std::string& name) {
+  return name == "eval" || name == "knn";
+}
+
 [[noreturn]] void throw_unknown_benchmark(const std::string& name) {
-  std::vector<std::string> known;
+  std::vector<std::string> known = {"eval", "knn"};
   for (const std::string& loss : loss_registry().names()) {
     known.push_back(kLoss + loss);
   }
@@ -108,6 +119,9 @@ void run_one(const BenchFlags& flags) {
   if (flags.name.starts_with(kLoss)) {
     const LossBench bench{flags.batch, section_of(flags, kLoss), flags.seconds};
     report(flags, bench_loss(bench));
+  } else if (is_search(flags.name)) {
+    report(flags,
+           bench_search({flags.batch, flags.name, flags.k, flags.seconds}));
   } else {
     const MinerBench bench{flags.batch, section_of(flags, kMiner),
                            flags.seconds};
@@ -126,7 +140,8 @@ std::string message_of(const std::exception& error) {
 
 void run_bench(BenchFlags& flags) {
   for (const std::string& name : flags.names) {
-    if (!name.starts_with(kLoss) && !name.starts_with(kMiner)) {
+    if (!name.starts_with(kLoss) && !name.starts_with(kMiner) &&
+        !is_search(name)) {
       throw_unknown_benchmark(name);
     }
   }
@@ -173,14 +188,17 @@ void add_bench(CLI::App& app) {
   auto flags = std::make_shared<BenchFlags>();
   command
       ->add_option("name", flags->names,
-                   "loss:NAME or miner:NAME, such as loss:recall_at_k; or "
-                   "several")
+                   "loss:NAME, such as loss:recall_at_k, miner:NAME, eval or "
+                   "knn; or several")
       ->required();
   add_batch_options(*command, flags->batch);
   command
       ->add_option("--seconds", flags->seconds,
                    "Least time spent on each timing; see below")
       ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  command->add_option("--k", flags->k, "Neighbours that knn finds")
+      ->check(integer(1, 1 << 20))
       ->capture_default_str();
   command->add_flag("--simix", flags->simix,
                     "With similarity mixup, for losses that have it");

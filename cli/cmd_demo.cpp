@@ -5,6 +5,7 @@
 #include "cli/build_info.h"
 #include "cli/common.h"
 #include "cli/demo_page.h"
+#include "cli/metrics_report.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/file.h"
@@ -92,13 +93,11 @@ void run_demo(const DemoFlags& flags) {
                                        command_line(flags), seconds,
                                        trainer.steps_done()})));
   if (flags.json) {
-    print_line(
-        nlohmann::ordered_json(
-            {{"untrained", nlohmann::ordered_json::parse(metrics_json(before))},
-             {"trained", nlohmann::ordered_json::parse(metrics_json(after))},
-             {"run", run},
-             {"report", page}})
-            .dump(2));
+    print_line(nlohmann::ordered_json({{"untrained", metrics_json(before)},
+                                       {"trained", metrics_json(after)},
+                                       {"run", run},
+                                       {"report", page}})
+                   .dump(2));
     return;
   }
   MetricColumn untrained{"untrained", {}, ""};

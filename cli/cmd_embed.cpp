@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
+#include "cli/descriptor_flags.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/file.h"
@@ -22,6 +23,7 @@ struct EmbedFlags {
   std::string out;
   std::string ids;
   int64_t batch = 256;
+  DescriptorFlags descriptor;
   bool json = false;
   DeviceFlags device;
 };
@@ -50,19 +52,26 @@ void run_embed(const EmbedFlags& flags) {
     all.push_back(i);
     ids += data->list().items[static_cast<size_t>(i)].path + "\n";
   }
+  EmbedOptions options{flags.batch, {worker_count(0), 2}};
+  if (const ConfigNode* section = model.config.find("eval")) {
+    options.descriptor = read_options<EvalOptions>(*section, "eval").descriptor;
+  }
+  flags.descriptor.apply(options.descriptor);
+  const std::optional<Whitening> whitening =
+      flags.descriptor.whitening(*model.net, *data, options, progress_bar());
+  if (whitening) options.whitening = &*whitening;
   const Tensor embeddings =
-      embed(*model.net, *data, all, {flags.batch, {worker_count(0), 2}},
-            progress_bar());
+      embed(*model.net, *data, all, options, progress_bar());
   save_npy(flags.out, embeddings);
   if (!flags.ids.empty()) write_file_atomically(flags.ids, ids);
   if (flags.json) {
-    print_line(
-        nlohmann::ordered_json(
-            {{"images", count}, {"dim", model.net->dim()}, {"out", flags.out}})
-            .dump());
+    print_line(nlohmann::ordered_json({{"images", count},
+                                       {"dim", embeddings.size(1)},
+                                       {"out", flags.out}})
+                   .dump());
   } else {
     print_line(std::to_string(count) + " images, " +
-               std::to_string(model.net->dim()) + " dimensions -> " +
+               std::to_string(embeddings.size(1)) + " dimensions -> " +
                flags.out);
   }
 }
@@ -91,6 +100,7 @@ void add_embed(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--json", flags->json,
                     "One JSON object on standard output");
+  flags->descriptor.add_to(*command);
   flags->device.add_to(*command);
   command->callback([flags] { run_embed(*flags); });
 }

@@ -1,75 +1,227 @@
 #include <filesystem>
 
+#include <torch/torch.h>
+
 #include "cli/common.h"
+#include "cli/corruption_suite.h"
+#include "cli/descriptor_flags.h"
+#include "cli/diagnose_split.h"
+#include "cli/score_flags.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
-#include "kith/eval/embed.h"
+#include "kith/core/file.h"
+#include "kith/core/log.h"
+#include "kith/data/encode.h"
+#include "kith/eval/embedded_split.h"
 #include "kith/train/checkpoint.h"
 #include "kith/train/run_config.h"
 
 namespace kith {
 namespace {
 
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
 struct EvalFlags {
   std::string model;
   std::string data;
   std::string protocol;
   std::string split;
-  std::string metrics;
-  std::string no_positive = "leave_out";
-  bool json = false;
+  std::string corruptions;
+  std::string out;
+  bool diagnostics = false;
+  DescriptorFlags descriptor;
+  ScoreFlags score;
   DeviceFlags device;
 };
 
 /// The run's own evaluation options with the command line's laid over.
-EvalOptions eval_options(const EvalFlags& flags, const ConfigNode& config) {
+EvalOptions eval_options(const EvalFlags& flags, const ConfigNode& config,
+                         const std::string& data_set) {
   EvalOptions options;
   if (const ConfigNode* section = config.find("eval")) {
     options = read_options<EvalOptions>(*section, "eval");
   }
+  // Metrics of the run are for its own protocol and data.
+  const bool elsewhere =
+      !flags.data.empty() ||
+      (!flags.protocol.empty() && flags.protocol != options.protocol);
   if (!flags.protocol.empty()) options.protocol = flags.protocol;
   if (!flags.split.empty()) options.split = flags.split;
-  if (!flags.metrics.empty())
-    options.metrics = split_metric_list(flags.metrics);
+  if (elsewhere) options.metrics.clear();
+  if (!flags.score.metrics.empty()) {
+    options.metrics = split_metric_list(flags.score.metrics);
+  }
+  if (options.metrics.empty()) {
+    options.metrics = usual_metrics(options.protocol, data_set);
+  }
+  flags.descriptor.apply(options.descriptor);
   return options;
+}
+
+/// Where results go unless --out says otherwise: RUN/eval, or beside a
+/// checkpoint that is in no run.
+std::string default_folder(const std::string& model) {
+  const fs::path path(model);
+  if (fs::is_directory(path)) return (path / "eval").string();
+  const fs::path folder = fs::absolute(path).parent_path();
+  if (folder.filename() == "checkpoints") {
+    return (folder.parent_path() / "eval").string();
+  }
+  return (folder / (path.stem().string() + "-eval")).string();
+}
+
+/// One evaluation of a model: its parts, in the order they are used.
+struct Evaluation {
+  const EvalFlags& flags;
+  const LoadedModel& model;
+  const DataSet& data;
+  const Protocol& protocol;
+  const EvalOptions& options;
+  Split split;
+  EmbedOptions embed;
+  std::vector<NamedMetric> metrics;
+};
+
+std::vector<CorruptedResult> score_corrupted(const Evaluation& evaluation) {
+  std::vector<CorruptedResult> results;
+  EmbedOptions embed = evaluation.embed;
+  EvaluateOptions options = evaluation.flags.score.options();
+  options.by_query = false;
+  for (const std::string& name :
+       corruption_names(evaluation.flags.corruptions)) {
+    log_info("corruption " + name);
+    embed.change = corruption_of(name, options.seed);
+    const EmbeddedSplit embedded =
+        embed_split(*evaluation.model.net, evaluation.data, evaluation.split,
+                    evaluation.protocol, embed, progress_bar());
+    results.push_back(
+        {name, evaluate_split(embedded, evaluation.metrics, options)});
+  }
+  return results;
+}
+
+Json corruptions_json(const std::vector<CorruptedResult>& results,
+                      const MetricsContext& context) {
+  Json json = Json::object();
+  for (const CorruptedResult& one : results) {
+    Json values = metrics_json(one.result, context);
+    values.erase("definitions");
+    values.erase("protocol");
+    json[one.corruption] = values;
+  }
+  return json;
+}
+
+Json published_json(const ConfigNode& config) {
+  Json json = Json::object();
+  for (const MetricColumn& column : published_column(config)) {
+    for (const auto& [name, value] : column.values) json[name] = value;
+    if (!column.source.empty()) json["source"] = column.source;
+  }
+  return json;
+}
+
+/// Scores, prints and writes everything.
+void score(const Evaluation& evaluation, const EmbeddedSplit& embedded,
+           const std::string& folder) {
+  const EvalFlags& flags = evaluation.flags;
+  const EvalResult result =
+      evaluate_split(embedded, evaluation.metrics, flags.score.options());
+  MetricsContext context = flags.score.context();
+  context.protocol = evaluation.options.protocol;
+  context.split = split_name(evaluation.split);
+  context.class_names = &evaluation.data.list().class_names;
+  Json json = metrics_json(result, context);
+  const ConfigNode& config = evaluation.model.config;
+  if (Json published = published_json(config); !published.empty()) {
+    json["published"] = published;
+  }
+  std::vector<CorruptedResult> corrupted;
+  if (!flags.corruptions.empty()) {
+    corrupted = score_corrupted(evaluation);
+    context.by_class = false;
+    json["corruptions"] = corruptions_json(corrupted, context);
+    write_png(folder + "/corruptions.png",
+              corruption_examples(evaluation.data, embedded.rows_of,
+                                  evaluation.model.net->input(),
+                                  corruption_names(flags.corruptions),
+                                  static_cast<uint64_t>(flags.score.seed)));
+  }
+  write_file_atomically(folder + "/metrics.json", json.dump(2) + "\n");
+  if (flags.diagnostics) {
+    write_file_atomically(
+        folder + "/diagnostics.json",
+        diagnose_split(embedded, evaluation.data, flags.score.memory_mb,
+                       progress_bar()) +
+            "\n");
+  }
+  if (flags.score.json) {
+    print_line(json.dump(2));
+    return;
+  }
+  print_line("protocol " + context.protocol + ", " + context.split + " split");
+  print_metrics(result, published_column(config));
+  print_definitions(result);
+  if (!corrupted.empty()) {
+    print_corruptions(result, corrupted);
+    std::string columns = "the image";
+    for (const CorruptedResult& one : corrupted) {
+      columns += ", " + one.corruption;
+    }
+    print_line(folder + "/corruptions.png, from the left: " + columns);
+  }
+  print_line("written: " + folder + "/metrics.json" +
+             (flags.diagnostics ? ", diagnostics.json" : ""));
 }
 
 void run_eval(const EvalFlags& flags) {
   const c10::Device device = flags.device.apply();
+  // Twice the same bytes: no choice of algorithms by how long they take.
+  at::globalContext().setBenchmarkCuDNN(false);
+  at::globalContext().setDeterministicCuDNN(true);
   const LoadedModel model = load_model(flags.model, device);
-  const EvalOptions options = eval_options(flags, model.config);
-  const std::vector<NamedMetric> metrics = parse_metrics(options.metrics);
-  const std::unique_ptr<Protocol> protocol =
-      protocol_registry()
-          .at(options.protocol, "--protocol")
-          .make(ConfigNode::map(), "protocol");
   const ConfigNode* section = model.config.find("data");
   if (flags.data.empty() && section == nullptr) {
     throw DataError(flags.model +
                     ": no data section in the checkpoint; give "
                     "--data");
   }
+  const EvalOptions options = eval_options(
+      flags, model.config,
+      flags.data.empty() ? section->find("name")->scalar : std::string());
+  std::vector<NamedMetric> metrics = parse_metrics(options.metrics);
+  if (!flags.corruptions.empty()) corruption_names(flags.corruptions);
+  const std::unique_ptr<Protocol> protocol =
+      protocol_registry()
+          .at(options.protocol, "--protocol")
+          .make(ConfigNode::map(), "protocol");
   const std::unique_ptr<DataSet> data =
       flags.data.empty() ? make_data_set(*section) : data_from_path(flags.data);
-  const Split split = eval_split(options, data->list());
-  const EmbeddedSplit embedded =
-      embed_split(*model.net, *data, split, *protocol,
-                  {options.batch, {worker_count(0), 2}}, progress_bar());
-  const EvalResult result =
-      evaluate(embedded.scored, metrics, flags.no_positive == "miss");
-  if (flags.json) {
-    print_line(metrics_json(result));
-    return;
-  }
-  print_line(std::string("protocol ") + options.protocol + ", " +
-             split_name(split) + " split");
-  print_metrics(result, published_column(model.config));
+  EmbedOptions embed{options.batch, {worker_count(0), 2}};
+  embed.descriptor = options.descriptor;
+  const std::optional<Whitening> whitening =
+      flags.descriptor.whitening(*model.net, *data, embed, progress_bar());
+  if (whitening) embed.whitening = &*whitening;
+
+  const std::string folder =
+      flags.out.empty() ? default_folder(flags.model) : flags.out;
+  fs::create_directories(folder);
+  if (whitening) whitening->save(folder + "/whitening.safetensors");
+  const Evaluation evaluation{flags,   model,
+                              *data,   *protocol,
+                              options, eval_split(options, data->list()),
+                              embed,   std::move(metrics)};
+  const EmbeddedSplit embedded = embed_split(
+      *model.net, *data, evaluation.split, *protocol, embed, progress_bar());
+  score(evaluation, embedded, folder);
 }
 
 }  // namespace
 
 void add_eval(CLI::App& app) {
-  auto* command = app.add_subcommand("eval", "Evaluate a trained model");
+  auto* command = app.add_subcommand(
+      "eval", "Evaluate a trained model: every metric, with its protocol");
   auto flags = std::make_shared<EvalFlags>();
   command
       ->add_option("model", flags->model,
@@ -82,15 +234,19 @@ void add_eval(CLI::App& app) {
                       "See: kith list protocols; default: the run's");
   command->add_option("--split", flags->split, "Default: the run's")
       ->check(one_of({"train", "validation", "test"}));
-  command->add_option("--metrics", flags->metrics,
-                      "Names with commas; default: the run's");
   command
-      ->add_option("--no-positive", flags->no_positive,
-                   "Queries without positives: leave_out, or count as miss")
-      ->check(one_of({"leave_out", "miss"}))
-      ->capture_default_str();
-  command->add_flag("--json", flags->json,
-                    "One JSON object on standard output");
+      ->add_option("--corruptions", flags->corruptions,
+                   "Also score corrupted images: all, or names with commas "
+                   "(see: kith list corruptions); writes corruptions.png")
+      ->expected(0, 1)
+      ->default_str("all");
+  command->add_flag("--diagnostics", flags->diagnostics,
+                    "Also write diagnostics.json: hardest queries, confused "
+                    "classes, hubs, near duplicates of training images");
+  command->add_option("--out", flags->out,
+                      "Folder of metrics.json; default: RUN/eval");
+  flags->descriptor.add_to(*command);
+  flags->score.add_to(*command, "the run's, or the protocol's usual ones");
   flags->device.add_to(*command);
   command->callback([flags] { run_eval(*flags); });
 }

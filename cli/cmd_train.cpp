@@ -2,6 +2,7 @@
 
 #include "cli/common.h"
 #include "cli/dry_run.h"
+#include "cli/metrics_report.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/log.h"
@@ -85,7 +86,7 @@ void run_train(const TrainFlags& flags) {
       train_experiment(config, folder, device, flags.resume, progress_bar());
   log_info("the run is in " + folder);
   if (flags.json) {
-    print_line(metrics_json(result));
+    print_line(metrics_json(result).dump(2));
   } else {
     print_metrics(result, published_column(config.tree));
   }

@@ -1,10 +1,7 @@
 #include "cli/common.h"
 
-#include <cmath>
 #include <cstdio>
 #include <ctime>
-
-#include <nlohmann/json.hpp>
 
 #include "cli/usage.h"
 #include "kith/core/device.h"
@@ -50,65 +47,6 @@ void install_log() {
 }
 
 void print_line(const std::string& text) { std::printf("%s\n", text.c_str()); }
-
-std::string percent(double value) {
-  if (!std::isfinite(value)) return "-";
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.2f%%", 100 * value);
-  return text;
-}
-
-std::vector<MetricColumn> published_column(const ConfigNode& config) {
-  const ConfigNode* section = config.find("published");
-  if (section == nullptr || !section->is_map()) return {};
-  MetricColumn column{"published", {}, ""};
-  for (const auto& [name, value] : section->entries) {
-    if (name == "source") {
-      column.source = value.scalar;
-    } else {
-      column.values[name] = std::stod(value.scalar) / 100;
-    }
-  }
-  return {column};
-}
-
-void print_metrics(const EvalResult& result,
-                   const std::vector<MetricColumn>& beside) {
-  const auto print_row = [&](const std::string& name, const auto& cell,
-                             const std::string& last) {
-    std::printf("%-18s", name.c_str());
-    for (const MetricColumn& column : beside) {
-      std::printf(" %10s", std::string(cell(column)).c_str());
-    }
-    std::printf(" %10s\n", last.c_str());
-  };
-  if (!beside.empty()) {
-    print_row(
-        "", [](const MetricColumn& c) { return c.title; }, "trained");
-  }
-  for (const MetricValue& m : result.metrics) {
-    const auto value = [&](const MetricColumn& column) {
-      const auto found = column.values.find(m.name);
-      return found == column.values.end() ? "" : percent(found->second);
-    };
-    print_row(m.name, value, percent(m.value));
-  }
-  for (const MetricColumn& column : beside) {
-    if (column.source.empty()) continue;
-    print_line(column.title + ": " + column.source);
-  }
-  print_line("(" + result.protocol_line() + ")");
-}
-
-std::string metrics_json(const EvalResult& result) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const MetricValue& m : result.metrics) json[m.name] = m.value;
-  json["protocol"] = {{"queries", result.queries},
-                      {"gallery", result.gallery},
-                      {"queries_without_positives", result.without_positives},
-                      {"rules", result.protocol_line()}};
-  return json.dump(2);
-}
 
 ConfigNode load_with_overrides(const std::string& path,
                                const std::vector<std::string>& overrides) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -8,8 +7,8 @@
 
 #include "cli/progress_bar.h"
 #include "kith/core/config.h"
+#include "kith/core/device.h"
 #include "kith/data/data_set.h"
-#include "kith/eval/evaluate.h"
 
 namespace kith {
 
@@ -43,27 +42,6 @@ void install_log();
 
 /// A line on standard output.
 void print_line(const std::string& text = "");
-
-/// "94.31%", or "-" for a value that is not defined.
-std::string percent(double value);
-
-/// Values of metrics that are shown beside those of a model.
-struct MetricColumn {
-  std::string title;
-  std::map<std::string, double> values;
-  std::string source = {};  ///< Where they are from, if they are cited.
-};
-
-/// The numbers of a configuration's `published` section; none without one.
-std::vector<MetricColumn> published_column(const ConfigNode& config);
-
-/// The metrics as a table, with the rules they stand on.
-void print_metrics(const EvalResult& result,
-                   const std::vector<MetricColumn>& beside = {});
-
-/// One JSON object: an entry a metric, by its name, and "protocol" with the
-/// numbers of queries and gallery items and the rules.
-std::string metrics_json(const EvalResult& result);
 
 /// The configuration of a file with overrides ("a.b=c") applied.
 ConfigNode load_with_overrides(const std::string& path,

@@ -8,6 +8,7 @@
 #include "cli/progress_bar.h"
 #include "kith/core/rng.h"
 #include "kith/data/encode.h"
+#include "kith/index/flat.h"
 #include "kith/report/html.h"
 #include "kith/train/run_log.h"
 
@@ -37,15 +38,17 @@ std::vector<int64_t> draw_queries(int64_t count, uint64_t seed) {
 }
 
 std::vector<QueryRow> query_rows(const PageInput& input) {
-  const Scored& scored = input.split.scored;
+  const EvalTask& task = input.split.tasks.front();
+  const Scored scored = input.split.scored(task);
   const std::vector<int64_t> rows = draw_queries(
-      scored.queries.size(0), static_cast<uint64_t>(input.config.train.seed));
+      scored.queries.count(), static_cast<uint64_t>(input.config.train.seed));
   const Tensor picks = torch::tensor(rows, torch::kLong);
   SearchOptions options;
   options.k = kNeighbours;
-  const Neighbours found = exact_search(
-      scored.queries.index_select(0, picks.to(scored.queries.device())),
-      scored.gallery, scored.self.index_select(0, picks), options);
+  const Neighbours found =
+      exact_search(scored.queries.in_memory().index_select(
+                       0, picks.to(scored.queries.device())),
+                   scored.gallery, scored.self.index_select(0, picks), options);
   const auto indices = found.indices.accessor<int64_t, 2>();
   const auto similarities = found.similarities.accessor<float, 2>();
   const ImageList& list = input.data.list();
@@ -53,12 +56,10 @@ std::vector<QueryRow> query_rows(const PageInput& input) {
   std::vector<QueryRow> shown;
   for (int64_t i = 0; i < indices.size(0); ++i) {
     const int64_t query =
-        input.split.sets
-            .queries[static_cast<size_t>(rows[static_cast<size_t>(i)])];
+        task.queries[static_cast<size_t>(rows[static_cast<size_t>(i)])];
     QueryRow row{picture(input.data, query), caption(input.data, query), {}};
     for (int64_t j = 0; j < indices.size(1) && indices[i][j] >= 0; ++j) {
-      const int64_t item =
-          input.split.sets.gallery[static_cast<size_t>(indices[i][j])];
+      const int64_t item = task.gallery[static_cast<size_t>(indices[i][j])];
       row.neighbours.push_back(
           {picture(input.data, item), caption(input.data, item),
            list.items[static_cast<size_t>(item)].label ==
@@ -136,7 +137,7 @@ RunPage make_run_page(const PageInput& input) {
   page.summary = summary;
   page.facts = facts(input);
   add_metrics(input, page);
-  const EvalResult& r = input.after;
+  const EvalPart& r = input.after.parts.front();
   page.protocol = {
       std::to_string(r.queries), std::to_string(r.gallery),
       r.self_excluded ? "a query never finds itself"

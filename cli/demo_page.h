@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "kith/eval/embed.h"
+#include "kith/eval/embedded_split.h"
 #include "kith/report/page.h"
 #include "kith/train/run_config.h"
 

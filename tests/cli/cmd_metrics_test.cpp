@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "kith/core/file.h"
 #include "kith/core/npy.h"
+#include "kith/core/rng.h"
 #include "tests/cli/golden_files.h"
 #include "tests/cli/run_program.h"
 #include "tests/support/temp_dir.h"
@@ -59,7 +61,8 @@ void check(const GoldenFiles& golden) {
       "recall_any@" + list + ",map_at_r,precision@" + list;
 
   const Json metrics = metrics_of(golden, names, "leave_out");
-  EXPECT_EQ(metrics.size(), 2 * meta.at("k").size() + 1 + 1);  // + "protocol"
+  // Beside the metrics: "protocol", "intervals" and "definitions".
+  EXPECT_EQ(metrics.size(), 2 * meta.at("k").size() + 1 + 3);
   expect_at_each_k(metrics, "recall_any",
                    expected.at("recall_any_excluding_lone"), tolerance);
   expect_at_each_k(metrics, "precision", expected.at("precision_at_k"),
@@ -70,7 +73,7 @@ void check(const GoldenFiles& golden) {
   if (metrics.at("protocol").at("queries_without_positives") == 0) return;
 
   const Json missed = metrics_of(golden, "recall_any@" + list, "miss");
-  EXPECT_EQ(missed.size(), meta.at("k").size() + 1);
+  EXPECT_EQ(missed.size(), meta.at("k").size() + 3);
   expect_at_each_k(missed, "recall_any", expected.at("recall_any"), tolerance);
 }
 
@@ -105,6 +108,109 @@ TEST(MetricsCommand, RefusesWrongUsage) {
           {"--no-positive", "leave_out", "did you mean 'miss'?"});
   refused({"--gallery-embeddings", golden.path("gallery")},
           {"--gallery-embeddings", "--gallery-labels"});
+}
+
+TEST(MetricsCommand, ScoresGivenClusters) {
+  for (const GoldenFiles& golden : golden_files("metrics_single")) {
+    const Json expected = golden.meta().at("expected_clustering");
+    const Json metrics = Json::parse(
+        expect_success({"metrics", "--embeddings", golden.path("e"), "--labels",
+                        golden.path("labels"), "--clusters",
+                        golden.path("cluster_assignment"), "--metrics",
+                        "nmi,ami,f1,rho_2,map_1000", "--json"})
+            .out);
+    EXPECT_NEAR(metrics.at("nmi"), expected.at("nmi_arithmetic"), 1e-6);
+    EXPECT_NEAR(metrics.at("ami"), expected.at("ami_arithmetic"), 1e-6);
+    EXPECT_NEAR(metrics.at("f1"), expected.at("f1"), 1e-6);
+    EXPECT_NEAR(metrics.at("rho_2"),
+                golden.meta()
+                    .at("expected_rho_spectrum_torch_path")
+                    .at("rho_spectrum@2"),
+                1e-6);
+    EXPECT_NEAR(metrics.at("map_1000"),
+                golden.meta().at("clean_revisiting_map").at("mAP_1000"), 1e-6);
+  }
+}
+
+TEST(MetricsCommand, FilesLargerThanTheMemoryGiveTheSame) {
+  const TempDir folder;
+  // 20 MB, more than --memory 16.
+  constexpr int64_t kCount = 10000;
+  constexpr int64_t kDim = 512;
+  Array rows = make_array(DType::kF32, {kCount, kDim});
+  Array labels = make_array(DType::kI64, {kCount});
+  Rng rng(1, Stream::kReport);
+  for (float& value : rows.values<float>()) {
+    value = static_cast<float>(rng.uniform(-1, 1));
+  }
+  for (int64_t i = 0; i < kCount; ++i)
+    labels.values<int64_t>()[static_cast<size_t>(i)] = i % 2500;
+  // Every class has a pair of near copies.
+  auto x = rows.values<float>();
+  for (int64_t i = 0; i < 2500 * kDim; ++i) {
+    x[2500 * kDim + i] = x[i] + 0.5f * x[5000 * kDim + i];
+  }
+  write_npy(folder.file("e.npy"), rows);
+  write_npy(folder.file("y.npy"), labels);
+  std::vector<std::string> results;
+  for (const char* memory : {"16", "512"}) {
+    results.push_back(
+        expect_success({"metrics", "--embeddings", folder.file("e.npy"),
+                        "--labels", folder.file("y.npy"), "--bootstrap", "20",
+                        "--memory", memory, "--json"})
+            .out);
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
+/// The lists of a golden case as a ground truth in JSON.
+Json ground_truth(const GoldenFiles& golden, size_t queries, size_t images) {
+  Json truth = {{"imlist", Json::array()}, {"qimlist", Json::array()}};
+  for (size_t i = 0; i < images; ++i) {
+    truth["imlist"].push_back("image" + std::to_string(i));
+  }
+  for (size_t q = 0; q < queries; ++q) {
+    truth["qimlist"].push_back("query" + std::to_string(q));
+    Json lists = Json::object();
+    for (const std::string& name : {"easy", "hard", "junk"}) {
+      const Array offsets = read_npy(golden.path(name + "_offsets"));
+      const Array items = read_npy(golden.path(name + "_idx"));
+      const auto first = static_cast<size_t>(offsets.values<int64_t>()[q]);
+      const auto last = static_cast<size_t>(offsets.values<int64_t>()[q + 1]);
+      lists[name] = Json::array();
+      for (size_t i = first; i < last; ++i) {
+        lists[name].push_back(items.values<int64_t>()[i]);
+      }
+    }
+    truth["gnd"].push_back(lists);
+  }
+  return truth;
+}
+
+TEST(MetricsCommand, ScoresAGroundTruthOfOxfordAndParis) {
+  for (const GoldenFiles& golden : golden_files("revisitop")) {
+    const Array queries = read_npy(golden.path("Q"));
+    const Array images = read_npy(golden.path("X"));
+    const TempDir folder;
+    const std::string truth = folder.file("gnd.json");
+    write_file(truth,
+               ground_truth(golden, static_cast<size_t>(queries.shape[0]),
+                            static_cast<size_t>(images.shape[0]))
+                   .dump());
+    const Json metrics =
+        Json::parse(expect_success({"metrics", "--embeddings", golden.path("Q"),
+                                    "--gallery-embeddings", golden.path("X"),
+                                    "--ground-truth", truth, "--json"})
+                        .out);
+    for (const std::string& setting : {"easy", "medium", "hard"}) {
+      const Json expected = golden.meta().at("expected").at(setting);
+      EXPECT_NEAR(metrics.at(setting + "/map_trapezoid"), expected.at("map"),
+                  1e-9);
+      EXPECT_NEAR(metrics.at(setting + "/mp@5"), expected.at("mp_at_k")[1],
+                  1e-9);
+    }
+    EXPECT_EQ(metrics.at("protocol").at("parts").size(), 3u);
+  }
 }
 
 TEST(MetricsCommand, RefusesAGalleryOfAnotherSize) {

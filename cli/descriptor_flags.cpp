@@ -1,0 +1,81 @@
+#include "cli/descriptor_flags.h"
+
+#include <charconv>
+
+#include "cli/usage.h"
+#include "kith/core/error.h"
+#include "kith/core/log.h"
+#include "kith/ops/pairwise.h"
+
+namespace kith {
+namespace {
+
+constexpr std::string_view kTrain = "train";
+
+/// The DIM of "train:DIM"; 0 for "train" alone.
+int64_t dim_of(const std::string& text) {
+  if (text == kTrain) return 0;
+  const char* begin = text.data() + kTrain.size() + 1;
+  const char* end = text.data() + text.size();
+  int64_t dim = 0;
+  const auto [stop, error] = std::from_chars(begin, end, dim);
+  if (error != std::errc() || stop != end || dim < 1) {
+    throw ConfigError("--whiten '" + text +
+                      "': expected train, train:DIM with a positive DIM, or a "
+                      "file that kith eval --whiten train wrote");
+  }
+  return dim;
+}
+
+}  // namespace
+
+void DescriptorFlags::add_to(CLI::App& command) {
+  command
+      .add_option("--scales", scales,
+                  "Sizes at which each image is embedded, relative to the "
+                  "usual one; their unit embeddings are averaged. Published "
+                  "for landmarks: 1,0.70710678,0.5")
+      ->delimiter(',');
+  command
+      .add_option("--long-side", long_side,
+                  "Keep the aspect ratio: the long side has at most so many "
+                  "pixels; 0: the model's own input")
+      ->check(integer(0, 8192));
+  command.add_flag("--flip", flip,
+                   "Average with the embedding of the mirror image");
+  command.add_option(
+      "--whiten", whiten,
+      "PCA whitening: train or train:DIM learns it from the training split; "
+      "or a file written so before");
+}
+
+void DescriptorFlags::apply(DescriptorOptions& options) const {
+  if (!scales.empty()) options.scales = scales;
+  if (long_side >= 0) options.long_side = long_side;
+  if (flip) options.flip = true;
+}
+
+std::optional<Whitening> DescriptorFlags::whitening(EmbeddingNet& net,
+                                                    const DataSet& data,
+                                                    EmbedOptions options,
+                                                    Progress& progress) const {
+  if (whiten.empty()) return {};
+  if (whiten != kTrain && !whiten.starts_with(std::string(kTrain) + ":")) {
+    return Whitening::load(whiten, net.dim());
+  }
+  const int64_t dim = dim_of(whiten);
+  const std::vector<int64_t> train = data.list().of_split(Split::kTrain);
+  if (train.empty()) {
+    throw DataError(
+        "--whiten train: the data set has no training split; give a file that "
+        "was learnt elsewhere");
+  }
+  options.whitening = nullptr;
+  options.change = {};
+  log_info("learning the whitening from " + std::to_string(train.size()) +
+           " training images");
+  return Whitening::learn(
+      normalize_rows(embed(net, data, train, options, progress)), dim);
+}
+
+}  // namespace kith

@@ -1,0 +1,191 @@
+#include "cli/metrics_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <set>
+
+#include "cli/common.h"
+#include "kith/eval/eval_json.h"
+
+namespace kith {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// In percent if it is a share; otherwise the number itself.
+std::string shown(double value, const MetricValue& metric) {
+  if (!metric.list.empty()) return "in JSON";
+  if (metric.is_share) return percent(value);
+  if (std::isnan(value)) return "-";
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.4g", value);
+  return text;
+}
+
+std::string shown_interval(const MetricValue& metric) {
+  if (!metric.interval || std::isnan(metric.interval->low)) return "";
+  const double factor = metric.is_share ? 100 : 1;
+  char text[64];
+  std::snprintf(text, sizeof(text), "[%.2f, %.2f]",
+                factor * metric.interval->low, factor * metric.interval->high);
+  return text;
+}
+
+/// "medium/mp@5" -> "mp@k".
+std::string general_name(const std::string& name) {
+  const std::string bare = name.substr(name.rfind('/') + 1);
+  const size_t at = bare.find('@');
+  return at == std::string::npos ? bare : bare.substr(0, at) + "@k";
+}
+
+Json protocol_json(const EvalResult& result, const MetricsContext& context) {
+  Json json = Json::object();
+  if (!context.protocol.empty()) json["name"] = context.protocol;
+  if (!context.split.empty()) json["split"] = context.split;
+  json.update(Json::parse(eval_json(result)));
+  json.erase("metrics");
+  json["similarity"] = "cosine";
+  json["ties"] = "lower index first";
+  json["without_positives"] =
+      result.counted_as_misses ? "count as misses" : "left out";
+  return json;
+}
+
+/// {"classes": [label...], "names": [...], "queries": [...],
+///  "recall_any@1": [...]}: a column each, over the queries of a class that
+/// were not left out.
+Json class_columns(const EvalResult& result, size_t part,
+                   const MetricsContext& context) {
+  const std::vector<int64_t>& labels = result.parts[part].query_labels;
+  const std::set<int64_t> classes(labels.begin(), labels.end());
+  std::map<int64_t, size_t> row;
+  for (int64_t label : classes) row.emplace(label, row.size());
+  Json json = {{"classes", classes}};
+  if (context.class_names != nullptr) {
+    for (int64_t label : classes) {
+      const auto found = context.class_names->find(label);
+      json["names"].push_back(found == context.class_names->end()
+                                  ? std::to_string(label)
+                                  : found->second);
+    }
+  }
+  for (const MetricValue& metric : result.metrics) {
+    if (metric.part != part || metric.by_query.empty()) continue;
+    std::vector<double> sum(classes.size());
+    std::vector<int64_t> count(classes.size());
+    for (size_t q = 0; q < labels.size(); ++q) {
+      if (std::isnan(metric.by_query[q])) continue;
+      sum[row[labels[q]]] += metric.by_query[q];
+      ++count[row[labels[q]]];
+    }
+    if (!json.contains("queries")) json["queries"] = count;
+    for (size_t c = 0; c < sum.size(); ++c) {
+      sum[c] /= static_cast<double>(count[c]);  // 0 / 0: null
+    }
+    json[metric.name] = sum;
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string percent(double value) {
+  if (!std::isfinite(value)) return "-";
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.2f%%", 100 * value);
+  return text;
+}
+
+std::vector<MetricColumn> published_column(const ConfigNode& config) {
+  const ConfigNode* section = config.find("published");
+  if (section == nullptr || !section->is_map()) return {};
+  MetricColumn column{"published", {}, ""};
+  for (const auto& [name, value] : section->entries) {
+    if (name == "source") {
+      column.source = value.scalar;
+    } else {
+      column.values[name] = std::stod(value.scalar) / 100;
+    }
+  }
+  return {column};
+}
+
+void print_metrics(const EvalResult& result,
+                   const std::vector<MetricColumn>& beside) {
+  size_t width = 18;
+  bool with_intervals = false;
+  for (const MetricValue& m : result.metrics) {
+    width = std::max(width, m.name.size());
+    with_intervals |= !shown_interval(m).empty();
+  }
+  const auto print_row = [&](const std::string& name, const auto& cell,
+                             const std::string& last,
+                             const std::string& interval) {
+    std::printf("%-*s", static_cast<int>(width), name.c_str());
+    for (const MetricColumn& column : beside) {
+      std::printf(" %10s", std::string(cell(column)).c_str());
+    }
+    std::printf(" %10s", last.c_str());
+    if (!interval.empty()) std::printf("  %s", interval.c_str());
+    std::printf("\n");
+  };
+  if (!beside.empty() || with_intervals) {
+    print_row(
+        "", [](const MetricColumn& c) { return c.title; },
+        beside.empty() ? "value" : "trained",
+        with_intervals ? "95% interval" : "");
+  }
+  for (const MetricValue& m : result.metrics) {
+    const auto value = [&](const MetricColumn& column) {
+      const auto found = column.values.find(m.name);
+      return found == column.values.end() ? "" : shown(found->second, m);
+    };
+    print_row(m.name, value, shown(m.value, m), shown_interval(m));
+  }
+  for (const MetricColumn& column : beside) {
+    if (column.source.empty()) continue;
+    print_line(column.title + ": " + column.source);
+  }
+  print_line("(" + result.protocol_line() + ")");
+}
+
+void print_definitions(const EvalResult& result) {
+  std::set<std::string> seen;
+  for (const MetricValue& m : result.metrics) {
+    const std::string name = general_name(m.name);
+    if (seen.insert(name).second) print_line(name + ": " + m.definition);
+  }
+}
+
+Json metrics_json(const EvalResult& result, const MetricsContext& context) {
+  Json json = Json::object();
+  Json intervals = Json::object();
+  Json definitions = Json::object();
+  for (const MetricValue& m : result.metrics) {
+    json[m.name] = m.list.empty() ? Json(m.value) : Json(m.list);
+    definitions[general_name(m.name)] = m.definition;
+    if (m.interval) intervals[m.name] = {m.interval->low, m.interval->high};
+  }
+  json["protocol"] = protocol_json(result, context);
+  if (!intervals.empty()) {
+    json["intervals"] = intervals;
+    json["protocol"]["intervals"] =
+        "95%, " + std::to_string(context.resamples) +
+        " bootstrap resamples of the queries, seed " +
+        std::to_string(context.seed) + "; of draws, Student's t";
+  }
+  json["definitions"] = definitions;
+  if (!context.by_class) return json;
+  if (result.parts.size() == 1) {
+    json["by_class"] = class_columns(result, 0, context);
+    return json;
+  }
+  for (size_t part = 0; part < result.parts.size(); ++part) {
+    json["by_class"][result.parts[part].name] =
+        class_columns(result, part, context);
+  }
+  return json;
+}
+
+}  // namespace kith

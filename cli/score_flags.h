@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/metrics_report.h"
+#include "kith/eval/evaluate.h"
+
+namespace kith {
+
+/// What `kith eval` and `kith metrics` let users say about scoring.
+struct ScoreFlags {
+  std::string metrics;
+  std::string no_positive = "leave_out";
+  int64_t bootstrap = 1000;
+  int64_t seed = 0;
+  int64_t memory_mb = 512;
+  bool by_class = false;
+  bool json = false;
+
+  /// `usual`: what is computed without --metrics, in words.
+  void add_to(CLI::App& command, const std::string& usual);
+  EvaluateOptions options() const;
+  MetricsContext context() const;
+};
+
+}  // namespace kith

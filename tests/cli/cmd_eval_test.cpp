@@ -1,0 +1,197 @@
+// `kith eval`: its files, that they are the same every time, and what it says
+// to wrong input.
+
+#include <cctype>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "kith/core/file.h"
+#include "kith/data/decode.h"
+#include "tests/cli/run_program.h"
+#include "tests/cli/tiny_run.h"
+#include "tests/support/temp_dir.h"
+
+namespace kith {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr uint64_t kMost = uint64_t{1} << 28;
+
+/// One tiny trained run for all tests.
+class EvalCommand : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TempDir();
+    const std::string config = folder_->file("tiny.yaml");
+    std::ofstream(config) << kTinyConfig;
+    expect_success(train_arguments(config, run()));
+  }
+  static void TearDownTestSuite() { delete folder_; }
+
+  static std::string run() { return folder_->file("run"); }
+
+  static std::vector<std::string> arguments(
+      const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"eval", run(),       "--device",
+                                    "cpu",  "--threads", "1"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  static std::string read(const std::string& name) {
+    return read_file(run() + "/eval/" + name, kMost);
+  }
+
+  static TempDir* folder_;
+};
+
+TempDir* EvalCommand::folder_ = nullptr;
+
+TEST_F(EvalCommand, TwiceGivesTheSameBytes) {
+  const std::vector<std::string> all = arguments(
+      {"--diagnostics", "--corruptions", "--by-class", "--metrics",
+       "recall_any@1,4,map,map_at_r,nmi,ami,f1,rho,intra,tar@0.1,spectrum"});
+  const std::string out = expect_success(all).out;
+  std::vector<std::string> first;
+  const std::vector<std::string> names = {"metrics.json", "diagnostics.json",
+                                          "corruptions.png"};
+  for (const std::string& name : names) first.push_back(read(name));
+  EXPECT_EQ(expect_success(all).out, out);
+  for (size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(read(names[i]), first[i]) << names[i];
+  }
+  EXPECT_EQ(Json::parse(first[0]).at("corruptions").size(), 9u);
+}
+
+/// Adds every number of a JSON value, in the forms in which it may be printed.
+void add_numbers(const Json& json, std::set<std::string>& texts) {
+  if (json.is_structured()) {
+    for (const Json& item : json) add_numbers(item, texts);
+  } else if (json.is_number()) {
+    const double value = json.get<double>();
+    char text[64];
+    for (const char* format : {"%.2f", "%.4g", "%.0f"}) {
+      for (const double factor : {1.0, 100.0}) {
+        std::snprintf(text, sizeof(text), format, factor * value);
+        texts.insert(text);
+      }
+    }
+  }
+}
+
+TEST_F(EvalCommand, EveryPrintedNumberIsInTheFile) {
+  const std::string out = expect_success(arguments({})).out;
+  const Json json = Json::parse(read("metrics.json"));
+  std::set<std::string> known = {"95"};  // of "95% interval"
+  add_numbers(json, known);
+  // The table: up to the rules, which the file has as a text.
+  std::istringstream lines(out);
+  std::string line;
+  int numbers = 0;
+  while (std::getline(lines, line) && line[0] != '(') {
+    std::string rest = line.substr(std::min<size_t>(line.size(), 18));
+    for (char& c : rest) {
+      if (std::isdigit(static_cast<unsigned char>(c)) == 0 && c != '.') c = ' ';
+    }
+    std::istringstream words(rest);
+    for (std::string word; words >> word; ++numbers) {
+      EXPECT_TRUE(known.contains(word)) << word << " in: " << line;
+    }
+  }
+  EXPECT_GE(numbers, 12);
+  const Json& protocol = json.at("protocol");
+  EXPECT_EQ(protocol.at("name"), "standard");
+  EXPECT_EQ(protocol.at("split"), "test");
+  EXPECT_EQ(protocol.at("queries"), 48);
+  EXPECT_THAT(out, HasSubstr(protocol.at("rules").get<std::string>()));
+  EXPECT_THAT(out, HasSubstr("recall_any@k: share of queries"));
+  EXPECT_THAT(json.at("definitions").at("map_at_r").get<std::string>(),
+              HasSubstr("precision"));
+  const Json& interval = json.at("intervals").at("recall_any@1");
+  EXPECT_LE(interval[0].get<double>(), json.at("recall_any@1").get<double>());
+  EXPECT_GE(interval[1].get<double>(), json.at("recall_any@1").get<double>());
+}
+
+TEST_F(EvalCommand, ClassesAverageToTheWhole) {
+  const Json json =
+      Json::parse(expect_success(arguments({"--json", "--by-class"})).out);
+  const Json& classes = json.at("by_class");
+  double sum = 0;
+  int64_t queries = 0;
+  for (size_t c = 0; c < classes.at("classes").size(); ++c) {
+    const auto count = classes.at("queries")[c].get<int64_t>();
+    sum += classes.at("map_at_r")[c].get<double>() * static_cast<double>(count);
+    queries += count;
+  }
+  EXPECT_EQ(classes.at("classes").size(), 6u);
+  EXPECT_EQ(queries, 48);
+  EXPECT_NEAR(sum / 48, json.at("map_at_r").get<double>(), 1e-12);
+}
+
+TEST_F(EvalCommand, CorruptionsHaveATableAndAPicture) {
+  const std::string out =
+      expect_success(arguments({"--corruptions", "jpeg,rotation"})).out;
+  EXPECT_THAT(out, HasSubstr("\nclean "));
+  EXPECT_THAT(out, HasSubstr("\njpeg "));
+  EXPECT_THAT(out, HasSubstr("\nmean of corrupted "));
+  EXPECT_THAT(out, HasSubstr("from the left: the image, jpeg, rotation"));
+  const Image grid = decode_image(run() + "/eval/corruptions.png");
+  EXPECT_GT(grid.width, 3 * 160);
+  EXPECT_LT(grid.width, 4 * 160);
+  EXPECT_GT(grid.height, 4 * 160);
+  const Json json = Json::parse(read("metrics.json"));
+  EXPECT_TRUE(json.at("corruptions").at("jpeg").contains("recall_any@1"));
+}
+
+TEST_F(EvalCommand, DescriptorsAndWhitening) {
+  const Json plain = Json::parse(expect_success(arguments({"--json"})).out);
+  const std::string out = folder_->file("descriptors");
+  const Json learnt = Json::parse(
+      expect_success(arguments({"--scales", "1,0.75", "--flip", "--whiten",
+                                "train:8", "--out", out, "--json"}))
+          .out);
+  EXPECT_NE(plain.at("map_at_r"), learnt.at("map_at_r"));
+  const Json loaded = Json::parse(
+      expect_success(arguments({"--scales", "1,0.75", "--flip", "--whiten",
+                                out + "/whitening.safetensors", "--json"}))
+          .out);
+  EXPECT_EQ(loaded, learnt);
+}
+
+TEST_F(EvalCommand, DiagnosticsNameImagesAndClasses) {
+  expect_success(arguments({"--diagnostics"}));
+  const Json json = Json::parse(read("diagnostics.json"));
+  for (const char* key : {"hardest_queries", "confused_pairs", "hubness",
+                          "by_query", "near_duplicates", "definitions"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
+}
+
+TEST_F(EvalCommand, WrongInputIsRefused) {
+  const auto refused = [&](int code, const std::vector<std::string>& more,
+                           const std::vector<std::string_view>& parts) {
+    expect_failure(code, arguments(more), parts);
+  };
+  refused(2, {"--protocol", "standart"},
+          {"'standart'", "did you mean 'standard'?"});
+  refused(2, {"--corruptions", "jpg"}, {"jpg", "did you mean 'jpeg'?"});
+  refused(2, {"--whiten", "train:x"}, {"--whiten", "train:DIM"});
+  refused(1, {"--whiten", "missing.safetensors"}, {"missing.safetensors"});
+  refused(1, {"--whiten", "train:17"}, {"16"});
+  refused(1, {"--protocol", "query_gallery"}, {"is_query"});
+  refused(1, {"--protocol", "vehicleid"}, {"small", "large"});
+  refused(1, {"--protocol", "revisited"}, {"revisited"});
+  refused(2, {"--scales", "0"}, {"scales"});
+}
+
+}  // namespace
+}  // namespace kith
