@@ -11,6 +11,7 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/log.h"
+#include "kith/core/timer.h"
 #include "kith/data/encode.h"
 #include "kith/eval/embedded_split.h"
 #include "kith/train/checkpoint.h"
@@ -126,8 +127,10 @@ Json published_json(const ConfigNode& config) {
 void score(const Evaluation& evaluation, const EmbeddedSplit& embedded,
            const std::string& folder) {
   const EvalFlags& flags = evaluation.flags;
+  const Timer timer;
   const EvalResult result =
       evaluate_split(embedded, evaluation.metrics, flags.score.options());
+  log_scoring(result, timer.seconds());
   MetricsContext context = flags.score.context();
   context.protocol = evaluation.options.protocol;
   context.split = split_name(evaluation.split);

@@ -5,6 +5,7 @@
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/tensor_io.h"
+#include "kith/core/timer.h"
 #include "kith/data/ground_truth.h"
 #include "kith/eval/revisited.h"
 
@@ -90,8 +91,10 @@ void run_metrics(const MetricsFlags& flags) {
   const std::vector<NamedMetric> metrics =
       parse_metrics(split_metric_list(names));
   const Scored scored = load_scored(flags, device);
+  const Timer timer;
   const EvalResult result = revisited ? score_revisited(flags, scored, metrics)
                                       : score_labels(flags, scored, metrics);
+  log_scoring(result, timer.seconds());
   if (flags.score.json) {
     print_line(metrics_json(result, flags.score.context()).dump(2));
     return;

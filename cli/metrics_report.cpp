@@ -6,6 +6,8 @@
 #include <set>
 
 #include "cli/common.h"
+#include "kith/core/log.h"
+#include "kith/core/memory.h"
 #include "kith/eval/eval_json.h"
 
 namespace kith {
@@ -156,6 +158,19 @@ void print_definitions(const EvalResult& result) {
     const std::string name = general_name(m.name);
     if (seen.insert(name).second) print_line(name + ": " + m.definition);
   }
+}
+
+void log_scoring(const EvalResult& result, double seconds) {
+  int64_t queries = 0;
+  for (const EvalPart& part : result.parts) queries += part.queries;
+  char text[160];
+  std::snprintf(
+      text, sizeof(text),
+      "scored %lld queries in %.2f s; peak memory of the process "
+      "%lld MB",
+      static_cast<long long>(queries), seconds,
+      static_cast<long long>(peak_resident_bytes().value_or(0) >> 20));
+  log_info(text);
 }
 
 Json metrics_json(const EvalResult& result, const MetricsContext& context) {

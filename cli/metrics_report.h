@@ -31,6 +31,10 @@ void print_metrics(const EvalResult& result,
 /// "recall_any@k: share of queries ...": each metric of the table once.
 void print_definitions(const EvalResult& result);
 
+/// Logs how long scoring took and the most memory the process held: on standard
+/// error, for the results themselves are the same every time.
+void log_scoring(const EvalResult& result, double seconds);
+
 /// How a result came about, for its JSON.
 struct MetricsContext {
   std::string protocol;   ///< Its name; empty: nothing is said.

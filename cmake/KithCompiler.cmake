@@ -29,10 +29,12 @@ endif()
 if(PROJECT_IS_TOP_LEVEL)
   find_program(KITH_CCACHE ccache)
   if(KITH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    # Precompiled headers can only be cached with these two.
+    # Precompiled headers can only be cached with this sloppiness. Paths below
+    # the sources count relative to them: another checkout is served too.
     set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros ${KITH_CCACHE})
-    set(CMAKE_CUDA_COMPILER_LAUNCHER ${KITH_CCACHE})
+      CCACHE_SLOPPINESS=pch_defines,time_macros
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${KITH_CCACHE})
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
     add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
   endif()
   # mold and lld link in a fraction of the time of GNU ld.

@@ -31,7 +31,7 @@ ALLOWED = {folder: set(seen.split()) for folder, seen in ALLOWED.items()}
 # Folders that are built without LibTorch, and the files excepted.
 NO_TORCH = {"core", "data", "samplers", "report"}
 MAY_USE_TORCH = re.compile(
-    r"^kith/(core/(tensor|tensor_io|torch_compat|device)\.|samplers/pool/)")
+    r"^kith/(core/(tensor|tensor_io|torch_compat|device|side_by_side)\.|samplers/pool/)")
 
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
 WARN_LINES, MAX_LINES = 400, 600

@@ -34,6 +34,13 @@ double parse_number(const std::string& text, const std::string& name) {
   return number;
 }
 
+/// A number in one way only: "01" is "1". Fractions stay as they are written.
+std::string number_text(const std::string& text, double number) {
+  constexpr double kMost = 1e15;  // exact in a double
+  if (number != std::floor(number) || std::abs(number) > kMost) return text;
+  return std::to_string(static_cast<int64_t>(number));
+}
+
 NamedMetric make_metric(const std::string& name, const std::string& base,
                         std::optional<double> number) {
   const auto& entry = metric_registry().at(base, "");
@@ -100,7 +107,8 @@ std::vector<NamedMetric> parse_metrics(const std::vector<std::string>& names) {
       for (const std::string& text : split(name.substr(at + 1), ',')) {
         const double value = parse_number(text, name);
         try {
-          metrics.push_back(make_metric(base + "@" + text, base, value));
+          metrics.push_back(
+              make_metric(base + "@" + number_text(text, value), base, value));
         } catch (const ConfigError& error) {
           throw ConfigError("'" + text + "' in '" + name +
                             "': " + error.what());

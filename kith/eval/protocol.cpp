@@ -5,6 +5,22 @@
 
 namespace kith {
 
+EvalTask query_gallery_task(const ImageList& list, Split split,
+                            const std::string& protocol) {
+  if (!list.has_query_gallery) {
+    throw DataError("protocol '" + protocol +
+                    "' needs a list with the columns is_query and is_gallery; "
+                    "this one has none: use 'standard'");
+  }
+  EvalTask task;
+  for (int64_t i : list.of_split(split)) {
+    const Item& item = list.items[static_cast<size_t>(i)];
+    if (item.is_query) task.queries.push_back(i);
+    if (item.is_gallery) task.gallery.push_back(i);
+  }
+  return task;
+}
+
 std::vector<EvalTask> eval_tasks(const Protocol& protocol,
                                  const ImageList& list, Split split) {
   std::vector<EvalTask> tasks = protocol.tasks(list, split);

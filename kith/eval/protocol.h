@@ -33,6 +33,11 @@ class Protocol {
   virtual std::vector<std::string> metrics() const { return {}; }
 };
 
+/// Images marked is_query searched among those marked is_gallery. DataError if
+/// the list has no such marks; `protocol` is the one that wants them.
+EvalTask query_gallery_task(const ImageList& list, Split split,
+                            const std::string& protocol);
+
 /// The tasks of a split. Throws DataError if one has no queries or no gallery.
 std::vector<EvalTask> eval_tasks(const Protocol& protocol,
                                  const ImageList& list, Split split);

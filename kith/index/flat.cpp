@@ -6,6 +6,7 @@
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
+#include "kith/core/side_by_side.h"
 #include "kith/index/products.h"
 #include "kith/ops/gpu.h"
 
@@ -114,16 +115,14 @@ void offer_block(const Tensor& block, int64_t item0, const int64_t* exclude,
                  const float* slack, Best* bests) {
   const float* data = block.data_ptr<float>();
   const int64_t columns = block.size(1);
-  at::parallel_for(0, block.size(0), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t skip = exclude == nullptr ? -1 : exclude[row];
-      const float* similarity = data + row * columns;
-      for (int64_t j = 0; j < columns; ++j) {
-        if (item0 + j == skip) continue;
-        bests[row].offer(similarity[j], item0 + j, slack[row]);
-      }
+  for (int64_t row = 0; row < block.size(0); ++row) {
+    const int64_t skip = exclude == nullptr ? -1 : exclude[row];
+    const float* similarity = data + row * columns;
+    for (int64_t j = 0; j < columns; ++j) {
+      if (item0 + j == skip) continue;
+      bests[row].offer(similarity[j], item0 + j, slack[row]);
     }
-  });
+  }
 }
 
 void write_rows(std::vector<Best>& bests, int64_t first, Neighbours& found) {
@@ -142,9 +141,13 @@ void write_rows(std::vector<Best>& bests, int64_t first, Neighbours& found) {
   });
 }
 
+/// Threads take queries in turns, and each multiplies and chooses by itself:
+/// threads that share a product wait for each other.
 void search_on_cpu(const Run& run, const Rows& gallery, const Blocks& blocks,
                    Neighbours& found) {
   const int64_t n = run.queries.size(0);
+  const int64_t rows_at_once =
+      std::clamp<int64_t>(n / (4 * at::get_num_threads()), 64, kBlockRows);
   std::vector<Best> bests(static_cast<size_t>(n), Best(found.indices.size(1)));
   for (int64_t g = 0; g < gallery.count(); g += blocks.read) {
     const Tensor rows =
@@ -152,21 +155,23 @@ void search_on_cpu(const Run& run, const Rows& gallery, const Blocks& blocks,
     const Tensor slacks =
         (run.errors * row_lengths(rows).max()).to(at::kFloat).contiguous();
     const float* slack = slacks.data_ptr<float>();
-    for (int64_t c = 0; c < rows.size(0); c += blocks.columns) {
-      const Tensor items = rows.slice(0, c, c + blocks.columns).t();
-      for (int64_t q = 0; q < n; q += kBlockRows) {
-        offer_block(torch::mm(run.queries.slice(0, q, q + kBlockRows), items),
-                    g + c, run.exclude == nullptr ? nullptr : run.exclude + q,
-                    slack + q, bests.data() + q);
+    const auto search = [&](int64_t block) {
+      const int64_t q = block * rows_at_once;
+      const int64_t last = std::min(q + rows_at_once, n);
+      const Tensor queries = run.queries.slice(0, q, last);
+      for (int64_t c = 0; c < rows.size(0); c += blocks.columns) {
+        offer_block(
+            torch::mm(queries, rows.slice(0, c, c + blocks.columns).t()), g + c,
+            run.exclude == nullptr ? nullptr : run.exclude + q, slack + q,
+            bests.data() + q);
       }
-    }
-    at::parallel_for(0, n, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t q = begin; q < end; ++q) {
-        bests[static_cast<size_t>(q)].settle(
-            run.queries.data_ptr<float>() + q * run.queries.size(1), rows, g,
-            slack[q]);
+      for (int64_t i = q; i < last; ++i) {
+        bests[static_cast<size_t>(i)].settle(
+            run.queries.data_ptr<float>() + i * run.queries.size(1), rows, g,
+            slack[i]);
       }
-    });
+    };
+    run_side_by_side((n + rows_at_once - 1) / rows_at_once, search);
   }
   write_rows(bests, run.first, found);
 }
@@ -271,8 +276,10 @@ Neighbours exact_search(const Rows& queries, const Rows& gallery,
   const int64_t bytes = std::max<int64_t>(options.memory_mb, 1) << 20;
   const int64_t row_bytes = 4 * gallery.dim();
   Blocks blocks;
-  blocks.columns =
-      std::clamp<int64_t>(bytes / 2 / (4 * kBlockRows), 256, 1 << 16);
+  // On the CPU each thread has a block.
+  const int64_t at_once = on_gpu ? 1 : at::get_num_threads();
+  blocks.columns = std::clamp<int64_t>(bytes / 2 / (4 * kBlockRows) / at_once,
+                                       256, on_gpu ? 1 << 16 : 4096);
   blocks.read = gallery.in_memory().defined()
                     ? gallery.count()
                     : std::max<int64_t>(bytes / 4 / (3 * row_bytes), 256);

@@ -1,21 +1,26 @@
 #include "kith/index/ranks.h"
 
 #include <algorithm>
+#include <mutex>
 #include <numeric>
+#include <utility>
 
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
+#include "kith/core/side_by_side.h"
 #include "kith/index/products.h"
 #include "kith/ops/gpu.h"
 
 namespace kith {
 namespace {
 
-/// Queries at a time: enough for the matrix product to run at full speed.
+/// Queries and items of a tile of similarities: enough for the product to run
+/// at full speed, and little enough for a thread's share of the caches.
 constexpr int64_t kBlockRows = 1024;
+constexpr int64_t kTileItems = 4096;
 /// Side of a block where every item is a query too.
-constexpr int64_t kSquare = 2048;
+constexpr int64_t kSquare = 1024;
 /// Wanted items of a query up to which a block is also read by columns: beyond,
 /// placing an item among them costs more than the product that is saved.
 constexpr int64_t kMostBothWays = 1024;
@@ -107,6 +112,7 @@ class Counter {
   const Tensor& queries() const { return queries_; }
 
   /// Adds the items [item0, item0 + rows of gallery) for queries [first, last).
+  /// Different queries may be added by different threads.
   void add(const Tensor& similarity, bool by_columns, int64_t first,
            int64_t last, const Tensor& gallery, double longest, int64_t item0) {
     const Tensor slack =
@@ -127,15 +133,8 @@ class Counter {
     block.threshold = wanted_.threshold.data_ptr<float>();
     block.wanted = wanted_.item.data_ptr<int64_t>();
     block.count = wanted_.count.data_ptr<int64_t>();
-    const RankKernels& kernels = rank_kernels(device_);
-    if (device_.is_cuda()) {
-      kernels.count(block, {0, last - first, current_stream()});
-      return;
-    }
-    // Sixteen queries at a time: see rank_loops.h.
-    at::parallel_for(0, last - first, 16, [&](int64_t begin, int64_t end) {
-      kernels.count(block, {begin, end, nullptr});
-    });
+    void* stream = device_.is_cuda() ? current_stream() : nullptr;
+    rank_kernels(device_).count(block, {0, last - first, stream});
   }
 
   /// Ranks from the counts, in the order the pairs were given.
@@ -161,44 +160,86 @@ class Counter {
   c10::Device device_;
 };
 
-/// Every query with every item, a block of the gallery after the other.
+/// Multiplies a tile of similarities, into memory that is used again.
+class Product {
+ public:
+  const Tensor& operator()(const Tensor& x, const Tensor& y) {
+    if (!buffer_.defined() || buffer_.size(0) != x.size(0) ||
+        buffer_.size(1) != y.size(0)) {
+      buffer_ = torch::empty({x.size(0), y.size(0)}, x.options());
+    }
+    return torch::mm_out(buffer_, x, y.t());
+  }
+
+ private:
+  Tensor buffer_;
+};
+
+/// Every query with every item, a block of the gallery after the other. On the
+/// CPU, threads take queries in turns, and each multiplies and counts by
+/// itself: threads that share a product wait for each other.
 void count_all(Counter& counter, const Rows& gallery, int64_t block_items) {
   const Tensor& queries = counter.queries();
-  const auto options = queries.options();
-  Tensor buffer;
+  const bool on_gpu = queries.device().is_cuda();
+  const int64_t turns = 4 * at::get_num_threads();
+  const int64_t rows =
+      on_gpu ? kBlockRows
+             : std::clamp<int64_t>(queries.size(0) / turns, 64, kBlockRows);
   for (int64_t g = 0; g < gallery.count(); g += block_items) {
     const Tensor items =
         gallery.read(g, std::min(block_items, gallery.count() - g));
     const double longest = row_lengths(items).max().item<double>();
-    for (int64_t q = 0; q < queries.size(0); q += kBlockRows) {
-      const int64_t last = std::min(q + kBlockRows, queries.size(0));
-      if (!buffer.defined() || buffer.size(0) != last - q ||
-          buffer.size(1) != items.size(0)) {
-        buffer = torch::empty({last - q, items.size(0)}, options);
+    const int64_t tile = on_gpu ? items.size(0) : kTileItems;
+    const auto count = [&](int64_t block) {
+      const int64_t q = block * rows;
+      const int64_t last = std::min(q + rows, queries.size(0));
+      Product product;
+      for (int64_t c = 0; c < items.size(0); c += tile) {
+        const Tensor part =
+            items.slice(0, c, std::min(c + tile, items.size(0)));
+        counter.add(product(queries.slice(0, q, last), part),
+                    /*by_columns=*/false, q, last, part, longest, g + c);
       }
-      torch::mm_out(buffer, queries.slice(0, q, last), items.t());
-      counter.add(buffer, /*by_columns=*/false, q, last, items, longest, g);
+    };
+    const int64_t blocks = (queries.size(0) + rows - 1) / rows;
+    if (on_gpu) {
+      for (int64_t block = 0; block < blocks; ++block) count(block);
+    } else {
+      run_side_by_side(blocks, count);
     }
   }
 }
 
-/// Every item with every other, each pair's product taken once.
+/// Every item with every other, each pair's product taken once: a square block
+/// is read by rows and by columns.
 void count_both_ways(Counter& counter) {
   const Tensor& rows = counter.queries();
   const int64_t count = rows.size(0);
   const double longest = row_lengths(rows).max().item<double>();
-  for (int64_t i = 0; i < count; i += kSquare) {
-    const int64_t i_last = std::min(i + kSquare, count);
-    const Tensor x = rows.slice(0, i, i_last);
-    for (int64_t j = i; j < count; j += kSquare) {
-      const int64_t j_last = std::min(j + kSquare, count);
-      const Tensor y = rows.slice(0, j, j_last);
-      const Tensor block = torch::mm(x, y.t());
-      counter.add(block, /*by_columns=*/false, i, i_last, y, longest, j);
-      if (i == j) continue;
-      counter.add(block, /*by_columns=*/true, j, j_last, x, longest, i);
-    }
+  const int64_t side = (count + kSquare - 1) / kSquare;
+  std::vector<std::pair<int64_t, int64_t>> blocks;
+  for (int64_t i = 0; i < side; ++i) {
+    for (int64_t j = i; j < side; ++j) blocks.emplace_back(i, j);
   }
+  // Whoever counts for a run of queries is alone with them.
+  std::vector<std::mutex> busy(static_cast<size_t>(side));
+  run_side_by_side(static_cast<int64_t>(blocks.size()), [&](int64_t block) {
+    const auto [bi, bj] = blocks[static_cast<size_t>(block)];
+    const int64_t i = bi * kSquare;
+    const int64_t j = bj * kSquare;
+    const int64_t i_last = std::min(i + kSquare, count);
+    const int64_t j_last = std::min(j + kSquare, count);
+    const Tensor x = rows.slice(0, i, i_last);
+    const Tensor y = rows.slice(0, j, j_last);
+    const Tensor product = torch::mm(x, y.t());
+    {
+      const std::lock_guard lock(busy[static_cast<size_t>(bi)]);
+      counter.add(product, /*by_columns=*/false, i, i_last, y, longest, j);
+    }
+    if (bi == bj) return;
+    const std::lock_guard lock(busy[static_cast<size_t>(bj)]);
+    counter.add(product, /*by_columns=*/true, j, j_last, x, longest, i);
+  });
 }
 
 int64_t most_wanted(const RankedPairs& pairs) {

@@ -160,6 +160,12 @@ void complete_published(const ConfigNode& user, RunConfig& config) {
 void complete_eval(const ConfigNode& user, const ConfigNode& data,
                    EvalOptions& options) {
   if (options.metrics.empty()) {
+    const std::string where = where_of(user, "eval", "metrics");
+    if (!where.empty()) {
+      throw ConfigError(where +
+                        ": 'eval.metrics' is empty; leave it out for the usual "
+                        "metrics");
+    }
     options.metrics =
         usual_metrics(options.protocol, data.find("name")->scalar);
   }

@@ -9,6 +9,7 @@
 
 #include "kith/core/file.h"
 #include "tests/cli/run_program.h"
+#include "tests/paths.h"
 
 namespace kith {
 namespace {

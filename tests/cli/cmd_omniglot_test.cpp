@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/run_program.h"
+#include "tests/paths.h"
 #include "tests/support/temp_dir.h"
 
 namespace kith {

@@ -8,6 +8,7 @@
 #include "kith/core/file.h"
 #include "tests/cli/run_program.h"
 #include "tests/cli/tiny_run.h"
+#include "tests/paths.h"
 #include "tests/support/markup.h"
 #include "tests/support/temp_dir.h"
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kith/core/array.h"
+#include "tests/paths.h"
 
 namespace kith {
 

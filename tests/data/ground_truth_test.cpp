@@ -9,6 +9,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "tests/paths.h"
 #include "tests/support/damage.h"
 #include "tests/support/expect_error.h"
 

@@ -11,6 +11,7 @@
 #include "kith/data/decode.h"
 #include "kith/data/input.h"
 #include "kith/data/resize.h"
+#include "tests/paths.h"
 
 namespace kith {
 namespace {

@@ -9,6 +9,7 @@
 #include "kith/core/error.h"
 #include "kith/data/data_set.h"
 #include "kith/data/encode.h"
+#include "tests/paths.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/temp_dir.h"

@@ -167,7 +167,7 @@ TEST_F(LargeBatchTest, ResumingNeedsNoWeightsToStartFrom) {
   std::filesystem::remove_all(folder_.path());
   Trainer again(config, *data, second.path(), c10::kCPU, silent_progress());
   again.resume();
-  EXPECT_EQ(again.run().queries, 48);
+  EXPECT_EQ(again.run().parts.at(0).queries, 48);
 }
 
 TEST_F(LargeBatchTest, AHeadOfAnotherSizeIsToldOf) {

@@ -10,6 +10,7 @@
 #include "kith/losses/loss.h"
 #include "kith/miners/miner.h"
 #include "kith/samplers/sampler.h"
+#include "tests/paths.h"
 
 namespace kith {
 namespace {

@@ -11,6 +11,7 @@
 #include "kith/core/config.h"
 #include "kith/eval/metric.h"
 #include "kith/train/run_config.h"
+#include "tests/paths.h"
 
 namespace kith {
 namespace {

@@ -1,4 +1,3 @@
-#include "kith/core/error.h"
 #include "kith/eval/protocol.h"
 
 namespace kith {
@@ -14,18 +13,7 @@ class Inshop final : public Protocol {
 
   std::vector<EvalTask> tasks(const ImageList& list,
                               Split split) const override {
-    if (!list.has_query_gallery) {
-      throw DataError(
-          "protocol 'inshop' needs a data set with lists of queries and of the "
-          "gallery; this one has none: use 'standard'");
-    }
-    EvalTask task;
-    for (int64_t i : list.of_split(split)) {
-      const Item& item = list.items[static_cast<size_t>(i)];
-      if (item.is_query) task.queries.push_back(i);
-      if (item.is_gallery) task.gallery.push_back(i);
-    }
-    return {task};
+    return {query_gallery_task(list, split, "inshop")};
   }
 
   std::vector<std::string> metrics() const override {

@@ -58,14 +58,21 @@ inline bool is_excluded(const RankBlock& block, int64_t query, int64_t item) {
 /// exactly.
 inline int64_t nearer_of_close(const RankBlock& block, const RankRun& run,
                                int64_t w, float low, float high) {
+  constexpr int64_t kStep = 64;  // few of these have a close item
   int64_t nearer = 0;
-  for (int64_t j = 0; j < run.size; ++j) {
-    const float s = run.similarity[j];
-    if (!(s >= low && s <= high)) continue;
-    const int64_t item = run.first + j;
-    if (is_excluded(block, run.query, item)) continue;
-    nearer += is_nearer(block, exact_similarity(block, run.query, item),
-                        block.item0 + item, w);
+  for (int64_t begin = 0; begin < run.size; begin += kStep) {
+    const int64_t end = std::min(begin + kStep, run.size);
+    int32_t close = 0;
+    for (int64_t j = begin; j < end; ++j) {
+      close += run.similarity[j] >= low && run.similarity[j] <= high;
+    }
+    for (int64_t j = begin; close > 0 && j < end; ++j) {
+      if (!(run.similarity[j] >= low && run.similarity[j] <= high)) continue;
+      const int64_t item = run.first + j;
+      if (is_excluded(block, run.query, item)) continue;
+      nearer += is_nearer(block, exact_similarity(block, run.query, item),
+                          block.item0 + item, w);
+    }
   }
   return nearer;
 }

@@ -7,7 +7,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
-#include "kith/samplers/pool/threads.h"
+#include "kith/core/side_by_side.h"
 
 namespace kith {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "kith/core/file.h"
 #include "kith/core/tensor_io.h"
+#include "tests/paths.h"
 
 namespace kith {
 namespace {

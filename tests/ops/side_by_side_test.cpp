@@ -1,4 +1,4 @@
-#include "kith/samplers/pool/threads.h"
+#include "kith/core/side_by_side.h"
 
 #include <atomic>
 #include <stdexcept>
