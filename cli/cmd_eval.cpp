@@ -145,6 +145,11 @@ void score(const Evaluation& evaluation, const EmbeddedSplit& embedded,
     corrupted = score_corrupted(evaluation);
     context.by_class = false;
     json["corruptions"] = corruptions_json(corrupted, context);
+    for (size_t m = 0; m < result.metrics.size(); ++m) {
+      if (!result.metrics[m].list.empty()) continue;
+      json["mean_of_corrupted"][result.metrics[m].name] =
+          mean_of_corrupted(corrupted, m);
+    }
     write_png(folder + "/corruptions.png",
               corruption_examples(evaluation.data, embedded.rows_of,
                                   evaluation.model.net->input(),

@@ -56,6 +56,15 @@ std::vector<std::string> corruption_names(const std::string& text) {
   return names;
 }
 
+double mean_of_corrupted(const std::vector<CorruptedResult>& corrupted,
+                         size_t metric) {
+  double sum = 0;
+  for (const CorruptedResult& one : corrupted) {
+    sum += one.result.metrics[metric].value;
+  }
+  return sum / static_cast<double>(corrupted.size());
+}
+
 void print_corruptions(const EvalResult& clean,
                        const std::vector<CorruptedResult>& corrupted) {
   std::printf("\n%-18s", "");
@@ -70,13 +79,8 @@ void print_corruptions(const EvalResult& clean,
     print_row(one.corruption, clean,
               [&](size_t m) { return one.result.metrics[m].value; });
   }
-  print_row("mean of corrupted", clean, [&](size_t m) {
-    double sum = 0;
-    for (const CorruptedResult& one : corrupted) {
-      sum += one.result.metrics[m].value;
-    }
-    return sum / static_cast<double>(corrupted.size());
-  });
+  print_row("mean of corrupted", clean,
+            [&](size_t m) { return mean_of_corrupted(corrupted, m); });
 }
 
 std::function<Image(const Image&, int64_t)> corruption_of(

@@ -20,6 +20,10 @@ struct CorruptedResult {
 /// unknown one.
 std::vector<std::string> corruption_names(const std::string& text);
 
+/// The mean of a metric, by its place in the results, over the corruptions.
+double mean_of_corrupted(const std::vector<CorruptedResult>& corrupted,
+                         size_t metric);
+
 /// A table: a row for each corruption, the clean images above, the mean of the
 /// corruptions below; a column for each metric.
 void print_corruptions(const EvalResult& clean,
