@@ -98,7 +98,7 @@ TEST(InshopProtocol, SearchesQueriesInTheGallery) {
   list.has_query_gallery = false;
   expect_error<DataError>(
       [&] { protocol("inshop")->tasks(list, Split::kTest); },
-      "protocol 'inshop'", "queries");
+      "protocol 'inshop'", "is_query");
 }
 
 /// Vehicles of one, two and three images in two lists.
