@@ -198,19 +198,52 @@ struct GpuCandidates {
   }
 };
 
+/// The item that each query must not find, [n, 1] gallery positions, gets no
+/// similarity in a block of items from `item0` on.
+void leave_out(const Tensor& exclude, int64_t item0, Tensor& block) {
+  const Tensor column = exclude - item0;
+  const Tensor inside = (column >= 0) & (column < block.size(1));
+  const Tensor at = column.clamp(0, block.size(1) - 1);
+  block.scatter_(1, at, block.gather(1, at).masked_fill(inside, kNothing));
+}
+
+/// Writes the k nearest of the candidates, by their exact similarities.
+void write_nearest(const Run& run, const Rows& gallery, int64_t read,
+                   const GpuCandidates& candidates, Neighbours& found) {
+  // Sorted by position first, then stably by similarity.
+  auto [index, order] = candidates.index.sort(1);
+  Tensor exact = torch::empty_like(candidates.similarity);
+  for (int64_t g = 0; g < gallery.count(); g += read) {
+    const Tensor rows = gallery.read(g, std::min(read, gallery.count() - g));
+    const Tensor here = ((index >= g) & (index < g + rows.size(0))).nonzero();
+    const Tensor query = here.select(1, 0).contiguous();
+    const Tensor at = here.select(1, 1).contiguous();
+    const Tensor item = (index.index({query, at}) - g).contiguous();
+    exact.index_put_({query, at},
+                     exact_similarities(run.queries, rows, query, item));
+  }
+  exact.masked_fill_(candidates.similarity.gather(1, order) == kNothing,
+                     kNothing);
+  const auto [similarity, at] =
+      exact.sort(/*stable=*/true, /*dim=*/1, /*descending=*/true);
+  index = index.gather(1, at).masked_fill(similarity == kNothing, -1);
+  const int64_t n = run.queries.size(0);
+  const int64_t k = found.indices.size(1);
+  found.similarities.narrow(0, run.first, n).copy_(similarity.slice(1, 0, k));
+  found.indices.narrow(0, run.first, n).copy_(index.slice(1, 0, k));
+}
+
 /// Searches one block of queries on a GPU. False if rounding, or many equal
 /// similarities, leave open who is among the k nearest.
 bool search_on_gpu(const Run& run, const Rows& gallery, const Blocks& blocks,
                    Neighbours& found) {
-  const int64_t n = run.queries.size(0);
   const int64_t k = found.indices.size(1);
   const int64_t most = std::min(k + k / 8 + 32, gallery.count());
-  const auto options = run.queries.options();
   Tensor exclude;
   if (run.exclude != nullptr) {
-    exclude =
-        torch::from_blob(const_cast<int64_t*>(run.exclude), {n, 1}, at::kLong)
-            .to(options.device());
+    exclude = torch::from_blob(const_cast<int64_t*>(run.exclude),
+                               {run.queries.size(0), 1}, at::kLong)
+                  .to(run.queries.device());
   }
   GpuCandidates candidates;
   double longest = 0;
@@ -220,42 +253,16 @@ bool search_on_gpu(const Run& run, const Rows& gallery, const Blocks& blocks,
     longest = std::max(longest, row_lengths(rows).max().item<double>());
     Tensor block = torch::mm(run.queries, rows.t());
     block.masked_fill_(block.isnan(), kNothing);
-    if (exclude.defined()) {
-      const Tensor column = exclude - g;
-      const Tensor inside = (column >= 0) & (column < rows.size(0));
-      const Tensor at = column.clamp(0, rows.size(0) - 1);
-      block.scatter_(1, at, block.gather(1, at).masked_fill(inside, kNothing));
-    }
+    if (exclude.defined()) leave_out(exclude, g, block);
     candidates.add(block, g, most);
   }
-  const Tensor& approximate = candidates.similarity;
   if (most < gallery.count()) {
     const Tensor slack = (run.errors * longest).to(at::kFloat);
-    const Tensor open = approximate.select(1, most - 1) >=
-                        approximate.select(1, k - 1) - 2 * slack;
+    const Tensor open = candidates.similarity.select(1, most - 1) >=
+                        candidates.similarity.select(1, k - 1) - 2 * slack;
     if (open.any().item<bool>()) return false;
   }
-  // Exact similarities; sorted by position first, then stably by similarity.
-  Tensor index = std::get<0>(candidates.index.sort(1));
-  const Tensor order = std::get<1>(candidates.index.sort(1));
-  const Tensor nothing = approximate.gather(1, order) == kNothing;
-  Tensor exact = torch::empty_like(approximate);
-  for (int64_t g = 0; g < gallery.count(); g += blocks.read) {
-    const Tensor rows =
-        gallery.read(g, std::min(blocks.read, gallery.count() - g));
-    const Tensor here = ((index >= g) & (index < g + rows.size(0))).nonzero();
-    const Tensor query = here.select(1, 0).contiguous();
-    const Tensor at = here.select(1, 1).contiguous();
-    const Tensor item = (index.index({query, at}) - g).contiguous();
-    exact.index_put_({query, at},
-                     exact_similarities(run.queries, rows, query, item));
-  }
-  exact.masked_fill_(nothing, kNothing);
-  const auto [similarity, at] =
-      exact.sort(/*stable=*/true, /*dim=*/1, /*descending=*/true);
-  index = index.gather(1, at).masked_fill(similarity == kNothing, -1);
-  found.similarities.narrow(0, run.first, n).copy_(similarity.slice(1, 0, k));
-  found.indices.narrow(0, run.first, n).copy_(index.slice(1, 0, k));
+  write_nearest(run, gallery, blocks.read, candidates, found);
   return true;
 }
 

@@ -250,6 +250,64 @@ int64_t most_wanted(const RankedPairs& pairs) {
   return most;
 }
 
+/// How a memory budget is spent.
+struct Plan {
+  int64_t run_queries = 0;  ///< Queries that are in memory together,
+  int64_t block_items = 0;  ///< and items, unless all are.
+  bool both_ways = false;   ///< Every item is a query: see count_both_ways.
+};
+
+Plan make_plan(const Rows& queries, const Rows& gallery,
+               const RankedPairs& pairs, int64_t memory_mb) {
+  const int64_t bytes = std::max<int64_t>(memory_mb, 1) << 20;
+  const int64_t row_bytes = 4 * gallery.dim();
+  const bool in_memory = queries.in_memory().defined();
+  Plan plan;
+  plan.run_queries = in_memory
+                         ? std::max<int64_t>(pairs.queries(), 1)
+                         : std::max<int64_t>(bytes / 4 / (3 * row_bytes), 64);
+  // Of a gallery in a file: its rows as read, as float32 and scaled, and their
+  // similarities with a block of queries.
+  const int64_t fit = bytes / 2 / (4 * row_bytes + 4 * kBlockRows);
+  plan.block_items = std::min(std::max<int64_t>(fit, 1024), gallery.count());
+  plan.both_ways = queries.same_as(gallery) && in_memory &&
+                   queries.device().is_cpu() && pairs.first == 0 &&
+                   pairs.queries() == queries.count() &&
+                   most_wanted(pairs) <= kMostBothWays;
+  return plan;
+}
+
+Tensor view_of_indices(const int64_t* data, int64_t size) {
+  return torch::from_blob(const_cast<int64_t*>(data), {size}, at::kLong);
+}
+
+/// The ranks of a run of queries [n, D], whose items begin at offsets[0].
+void rank_run(const Tensor& queries, const Rows& gallery,
+              const int64_t* offsets, const int64_t* items,
+              const Tensor& exclude, const Plan& plan, int64_t* ranks) {
+  const int64_t n = queries.size(0);
+  const int64_t count = offsets[n] - offsets[0];
+  std::vector<int64_t> query_of;
+  query_of.reserve(static_cast<size_t>(count));
+  for (int64_t i = 0; i < n; ++i) {
+    query_of.insert(query_of.end(),
+                    static_cast<size_t>(offsets[i + 1] - offsets[i]), i);
+  }
+  const bool in_memory = gallery.in_memory().defined();
+  const Tensor similarity = pair_similarities(
+      queries, gallery, view_of_indices(query_of.data(), count),
+      view_of_indices(items, count),
+      in_memory ? gallery.count() : plan.block_items);
+  Counter counter(queries, sorted_pairs(offsets, n, items, similarity),
+                  exclude);
+  if (plan.both_ways) {
+    count_both_ways(counter);
+  } else {
+    count_all(counter, gallery, plan.block_items);
+  }
+  counter.write_ranks(ranks);
+}
+
 }  // namespace
 
 std::vector<int64_t> exact_ranks(const Rows& queries, const Rows& gallery,
@@ -260,51 +318,17 @@ std::vector<int64_t> exact_ranks(const Rows& queries, const Rows& gallery,
                     queries.dim(), " dimensions, the gallery ", gallery.dim());
   const torch::NoGradGuard no_grad;
   const ProductPrecision exact(/*tf32=*/false);
-  const int64_t bytes = std::max<int64_t>(options.memory_mb, 1) << 20;
-  const int64_t row_bytes = 4 * gallery.dim();
-  // Of a gallery in a file: its rows as read, as float32 and scaled, and their
-  // similarities with a block of queries.
-  const int64_t block_items = std::clamp<int64_t>(
-      bytes / 2 / (4 * row_bytes + 4 * kBlockRows), 1024, gallery.count());
-  const bool in_memory = queries.in_memory().defined();
-  const int64_t run = in_memory
-                          ? std::max<int64_t>(pairs.queries(), 1)
-                          : std::max<int64_t>(bytes / 4 / (3 * row_bytes), 64);
-  const bool both_ways = queries.same_as(gallery) && in_memory &&
-                         queries.device().is_cpu() && pairs.first == 0 &&
-                         pairs.queries() == queries.count() &&
-                         most_wanted(pairs) <= kMostBothWays;
+  const Plan plan = make_plan(queries, gallery, pairs, options.memory_mb);
   std::vector<int64_t> ranks(pairs.items.size());
-  for (int64_t q = 0; q < pairs.queries(); q += run) {
-    const int64_t n = std::min(run, pairs.queries() - q);
+  for (int64_t q = 0; q < pairs.queries(); q += plan.run_queries) {
+    const int64_t n = std::min(plan.run_queries, pairs.queries() - q);
     const int64_t* offsets = pairs.offsets.data() + q;
-    const int64_t* items = pairs.items.data() + offsets[0];
-    const int64_t count = offsets[n] - offsets[0];
-    if (count == 0) continue;
-    const Tensor rows = queries.read(pairs.first + q, n);
-    std::vector<int64_t> query_of;
-    query_of.reserve(static_cast<size_t>(count));
-    for (int64_t i = 0; i < n; ++i) {
-      query_of.insert(query_of.end(),
-                      static_cast<size_t>(offsets[i + 1] - offsets[i]), i);
-    }
-    const auto long_view = [](const int64_t* data, int64_t size) {
-      return torch::from_blob(const_cast<int64_t*>(data), {size}, at::kLong);
-    };
-    const Tensor similarity = pair_similarities(
-        rows, gallery, long_view(query_of.data(), count),
-        long_view(items, count),
-        gallery.in_memory().defined() ? gallery.count() : block_items);
-    Counter counter(rows, sorted_pairs(offsets, n, items, similarity),
-                    exclude.defined()
-                        ? exclude.slice(0, pairs.first + q, pairs.first + q + n)
-                        : Tensor());
-    if (both_ways) {
-      count_both_ways(counter);
-    } else {
-      count_all(counter, gallery, block_items);
-    }
-    counter.write_ranks(ranks.data() + (offsets[0] - pairs.offsets[0]));
+    if (offsets[n] == offsets[0]) continue;
+    const int64_t first = pairs.first + q;
+    rank_run(queries.read(first, n), gallery, offsets,
+             pairs.items.data() + offsets[0],
+             exclude.defined() ? exclude.slice(0, first, first + n) : exclude,
+             plan, ranks.data() + offsets[0]);
   }
   return ranks;
 }
