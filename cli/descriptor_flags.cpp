@@ -35,7 +35,8 @@ void DescriptorFlags::add_to(CLI::App& command) {
                   "Sizes at which each image is embedded, relative to the "
                   "usual one; their unit embeddings are averaged. Published "
                   "for landmarks: 1,0.70710678,0.5")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command
       .add_option("--long-side", long_side,
                   "Keep the aspect ratio: the long side has at most so many "

@@ -165,6 +165,9 @@ TEST_F(EvalCommand, DescriptorsAndWhitening) {
                                 "train:8", "--out", out, "--json"}))
           .out);
   EXPECT_NE(plain.at("map_at_r"), learnt.at("map_at_r"));
+  // A list with commas ends at the next word.
+  expect_success({"eval", "--flip", "--scales", "1,0.75", run(), "--device",
+                  "cpu", "--threads", "1", "--out", out});
   const Json loaded = Json::parse(
       expect_success(arguments({"--scales", "1,0.75", "--flip", "--whiten",
                                 out + "/whitening.safetensors", "--json"}))
