@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 #include "kith/core/error.h"
@@ -14,6 +15,7 @@ namespace {
 std::vector<float> half_kernel(double sigma) {
   const int radius = static_cast<int>(std::ceil(4.0 * sigma));
   std::vector<double> weights;
+  weights.reserve(static_cast<size_t>(radius) + 1);
   double sum = 0.0;
   for (int k = 0; k <= radius; ++k) {
     const double weight = std::exp(-0.5 * (k / sigma) * (k / sigma));
@@ -21,6 +23,7 @@ std::vector<float> half_kernel(double sigma) {
     sum += 2.0 * weights.back();
   }
   std::vector<float> scaled;
+  scaled.reserve(weights.size());
   for (const double weight : weights) {
     scaled.push_back(static_cast<float>(weight / sum));
   }
@@ -63,7 +66,7 @@ void blur_down(const Image& image, int y, const std::vector<float>& weights,
 }
 
 // Fills the `radius` pixels before and after a row of `width` pixels.
-void mirror_ends(float* row, int width, int channels, int radius) {
+void mirror_ends(float* row, int width, std::ptrdiff_t channels, int radius) {
   for (int k = 1; k <= radius; ++k) {
     const int after = width - 1 + k;
     std::copy_n(row + mirrored(-k, width) * channels, channels,
@@ -84,15 +87,16 @@ Image gaussian_blur(const Image& image, double sigma) {
   std::vector<float> padded(
       static_cast<size_t>(length + 2 * radius * channels));
   std::vector<float> sums(static_cast<size_t>(length));
-  float* row = padded.data() + radius * channels;
+  float* row = padded.data() + std::ptrdiff_t{radius} * channels;
   Image result(image.width, image.height, channels);
   for (int y = 0; y < image.height; ++y) {
     blur_down(image, y, weights, row);
     mirror_ends(row, image.width, channels, radius);
     std::fill(sums.begin(), sums.end(), 0.0F);
     for (int k = 0; k <= radius; ++k) {
-      add_pair(row - k * channels, row + k * channels,
-               weights[static_cast<size_t>(k)], length, sums.data());
+      const std::ptrdiff_t apart = std::ptrdiff_t{k} * channels;
+      add_pair(row - apart, row + apart, weights[static_cast<size_t>(k)],
+               length, sums.data());
     }
     std::transform(sums.begin(), sums.end(), result.row(y),
                    [](float sum) { return static_cast<uint8_t>(sum + 0.5F); });

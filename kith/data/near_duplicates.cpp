@@ -13,7 +13,7 @@ namespace {
 /// How far apart the projections of near duplicates can be: unit vectors with
 /// inner product r are sqrt(2 - 2r) apart, and no projection is further apart
 /// than that. A little more, for rounding.
-const double kWindow = std::sqrt(2 - 2 * kDuplicateCorrelation) + 1e-6;
+double window() { return std::sqrt(2 - 2 * kDuplicateCorrelation) + 1e-6; }
 
 /// The thumbnail, shifted to mean 0 and scaled to unit length, projected on two
 /// unit vectors: above zero in the upper half and below in the lower; above in
@@ -77,15 +77,16 @@ template <class Match>
 void for_each_match(const std::vector<Candidate>& candidates,
                     const Fingerprint& print, const Match& match) {
   const Balance own = balance(print);
+  const double apart = window();
   auto near = std::lower_bound(candidates.begin(), candidates.end(),
-                               own.vertical - kWindow,
+                               own.vertical - apart,
                                [](const Candidate& c, double value) {
                                  return c.balance.vertical < value;
                                });
   for (; near != candidates.end() &&
-         near->balance.vertical <= own.vertical + kWindow;
+         near->balance.vertical <= own.vertical + apart;
        ++near) {
-    if (std::abs(near->balance.horizontal - own.horizontal) > kWindow) continue;
+    if (std::abs(near->balance.horizontal - own.horizontal) > apart) continue;
     const int distance = hash_distance(near->bits, print.bits);
     if (distance <= kDuplicateBits &&
         thumbnail_correlation(*near->print, print) >= kDuplicateCorrelation) {

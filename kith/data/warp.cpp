@@ -46,6 +46,8 @@ void sample(const Image& source, double x, double y, uint8_t* out) {
   for (int c = 0; c < source.channels; ++c) {
     const float above = mix(upper[left + c], upper[right + c], columns.weight);
     const float below = mix(lower[left + c], lower[right + c], columns.weight);
+    // Never negative, so this rounds to the nearest.
+    // NOLINTNEXTLINE(bugprone-incorrect-roundings)
     out[c] = static_cast<uint8_t>(mix(above, below, rows.weight) + 0.5F);
   }
 }

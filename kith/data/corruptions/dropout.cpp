@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 #include "kith/data/corruption.h"
@@ -71,7 +72,7 @@ class Dropout final : public Corruption {
 
   static void blacken(Image& image, const Interval& x, const Interval& y) {
     for (int row = y[0]; row < y[1]; ++row) {
-      std::fill_n(image.row(row) + x[0] * image.channels,
+      std::fill_n(image.row(row) + std::ptrdiff_t{x[0]} * image.channels,
                   (x[1] - x[0]) * image.channels, uint8_t{0});
     }
   }
