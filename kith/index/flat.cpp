@@ -146,8 +146,8 @@ void write_rows(std::vector<Best>& bests, int64_t first, Neighbours& found) {
 void search_on_cpu(const Run& run, const Rows& gallery, const Blocks& blocks,
                    Neighbours& found) {
   const int64_t n = run.queries.size(0);
-  const int64_t rows_at_once =
-      std::clamp<int64_t>(n / (4 * at::get_num_threads()), 64, kBlockRows);
+  const int64_t rows_at_once = std::clamp<int64_t>(
+      n / (int64_t{4} * at::get_num_threads()), 64, kBlockRows);
   std::vector<Best> bests(static_cast<size_t>(n), Best(found.indices.size(1)));
   for (int64_t g = 0; g < gallery.count(); g += blocks.read) {
     const Tensor rows =

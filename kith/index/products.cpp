@@ -9,16 +9,16 @@
 namespace kith {
 
 const RankKernels& rank_kernels(const c10::Device& device) {
-  if (device.is_cuda()) return kCudaRanks;
+  if (device.is_cuda()) return cuda_ranks;
   switch (cpu_level()) {
     case CpuLevel::kPlain:
-      return kPlainRanks;
+      return plain_ranks;
     case CpuLevel::kAvx2:
-      return kAvx2Ranks;
+      return avx2_ranks;
     case CpuLevel::kAvx512:
-      return kAvx512Ranks;
+      return avx512_ranks;
   }
-  return kPlainRanks;
+  return plain_ranks;
 }
 
 Tensor row_lengths(const Tensor& rows) {

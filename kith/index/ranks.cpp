@@ -181,7 +181,7 @@ class Product {
 void count_all(Counter& counter, const Rows& gallery, int64_t block_items) {
   const Tensor& queries = counter.queries();
   const bool on_gpu = queries.device().is_cuda();
-  const int64_t turns = 4 * at::get_num_threads();
+  const int64_t turns = int64_t{4} * at::get_num_threads();
   const int64_t rows =
       on_gpu ? kBlockRows
              : std::clamp<int64_t>(queries.size(0) / turns, 64, kBlockRows);

@@ -50,9 +50,9 @@ struct RankKernels {
   void (*count)(const RankBlock&, const RowLaunch&) = nullptr;
 };
 
-extern const RankKernels kPlainRanks;
-extern const RankKernels kAvx2Ranks;
-extern const RankKernels kAvx512Ranks;
-extern const RankKernels kCudaRanks;
+extern const RankKernels plain_ranks;
+extern const RankKernels avx2_ranks;
+extern const RankKernels avx512_ranks;
+extern const RankKernels cuda_ranks;
 
 }  // namespace kith

@@ -109,6 +109,6 @@ void count_nearer(const RankBlock& block, const RowLaunch& launch) {
 
 }  // namespace
 
-const RankKernels kCudaRanks = {similarities, count_nearer};
+const RankKernels cuda_ranks = {similarities, count_nearer};
 
 }  // namespace kith

@@ -2,6 +2,6 @@
 
 namespace kith {
 
-const RankKernels kCudaRanks = {};
+const RankKernels cuda_ranks = {};
 
 }  // namespace kith
