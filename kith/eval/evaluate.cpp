@@ -16,9 +16,6 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// Memory of a pair while its rank is computed.
-constexpr int64_t kPairBytes = 64;
-
 /// The metrics with a value for each query.
 std::vector<const RankMetric*> rank_metrics(
     const std::vector<NamedMetric>& metrics) {
@@ -28,21 +25,6 @@ std::vector<const RankMetric*> rank_metrics(
     if (by_query != nullptr) found.push_back(by_query);
   }
   return found;
-}
-
-/// Pairs of a run of queries from `first` on, as many as memory allows.
-RankedPairs next_pairs(const Relevance& relevance, int64_t first,
-                       int64_t most) {
-  RankedPairs pairs;
-  pairs.first = first;
-  for (int64_t q = first; q < relevance.queries(); ++q) {
-    const int64_t more = relevance.positives(q) + relevance.junk(q);
-    const auto before = static_cast<int64_t>(pairs.items.size());
-    if (q > first && before + more > most) break;
-    relevance.append_items(q, pairs.items);
-    pairs.offsets.push_back(static_cast<int64_t>(pairs.items.size()));
-  }
-  return pairs;
 }
 
 /// Ranks of the positives, rising, as if the junk were not in the gallery.
@@ -73,12 +55,11 @@ std::vector<std::vector<double>> values_by_query(
       std::vector<double>(static_cast<size_t>(relevance.queries()),
                           options.misses ? 0.0 : kNan));
   if (metrics.empty()) return values;
-  const int64_t most = std::max<int64_t>(
-      (options.memory_mb << 20) / 2 / kPairBytes, int64_t{1} << 16);
   const Rows& gallery =
       scored.gallery.defined() ? scored.gallery : scored.queries;
   for (int64_t first = 0; first < relevance.queries();) {
-    const RankedPairs pairs = next_pairs(relevance, first, most);
+    const RankedPairs pairs = next_pairs(relevance, first, relevance.queries(),
+                                         options.memory_mb << 19);
     const std::vector<int64_t> ranks = exact_ranks(
         scored.queries, gallery, pairs, relevance.self(), {options.memory_mb});
     at::parallel_for(0, pairs.queries(), 64, [&](int64_t begin, int64_t end) {

@@ -7,7 +7,9 @@
 #include <torch/torch.h>
 
 #include "kith/eval/relevance.h"
+#include "kith/eval/row_blocks.h"
 #include "kith/index/flat.h"
+#include "kith/index/products.h"
 #include "kith/index/ranks.h"
 
 namespace kith {
@@ -17,8 +19,9 @@ namespace {
 /// them stays unknown; a search of unbounded depth would need memory for the
 /// largest class of every query.
 constexpr int64_t kDeepest = 1001;
-/// Memory of a pair while its rank is computed.
-constexpr int64_t kPairBytes = 64;
+
+/// Rows of a gallery in a file that are read at once to pick some of them.
+constexpr int64_t kGatherRows = 4096;
 
 enum class Kind : uint8_t { kNegative, kPositive, kJunk };
 
@@ -79,22 +82,15 @@ class Diagnoser {
 
  private:
   /// As many queries from `first` on as memory allows: their neighbours, their
-  /// pairs, and their rows in double beside those of as many gallery items.
+  /// pairs, and their rows beside those of as many gallery items.
   Run next_run(int64_t first) {
     const int64_t budget = std::max<int64_t>(memory_mb_, 1) << 19;
     const int64_t most =
-        std::max<int64_t>(budget / (depth_ * 12 + queries_.dim() * 32), 1);
-    const int64_t last = std::min(first + most, relevance_.queries());
+        std::max<int64_t>(budget / (depth_ * 12 + queries_.dim() * 8), 1);
     Run run;
-    run.pairs.first = first;
-    for (int64_t q = first; q < last; ++q) {
-      const int64_t positives = relevance_.positives(q);
-      const auto before = static_cast<int64_t>(run.pairs.items.size());
-      const int64_t after = before + positives + relevance_.junk(q);
-      if (q > first && after > budget / kPairBytes) break;
-      relevance_.append_items(q, run.pairs.items);
-      run.pairs.offsets.push_back(static_cast<int64_t>(run.pairs.items.size()));
-      run.positives.push_back(positives);
+    run.pairs = next_pairs(relevance_, first, most, budget);
+    for (int64_t i = 0; i < run.pairs.queries(); ++i) {
+      run.positives.push_back(relevance_.positives(first + i));
     }
     run.ranks = exact_ranks(queries_, gallery_, run.pairs, relevance_.self(),
                             {memory_mb_});
@@ -168,7 +164,6 @@ class Diagnoser {
     for (int64_t item : items) kind_of(item) = Kind::kNegative;
   }
 
-  /// Sums in double, rounded once: the similarities of exact_search.
   void add_farthest_similarities(int64_t first,
                                  std::vector<QueryDiagnosis>& part) const {
     std::vector<int64_t> places;
@@ -180,29 +175,15 @@ class Diagnoser {
     }
     if (items.empty()) return;
     const Tensor rows = queries_.read(first, static_cast<int64_t>(part.size()));
-    const Tensor own = rows.index_select(
-        0, torch::tensor(places, torch::kLong).to(rows.device()));
-    const Tensor sums =
-        (own.to(torch::kDouble) * gallery_rows(items).to(torch::kDouble))
-            .sum(1)
-            .to(torch::kFloat)
-            .cpu();
-    const float* sum = sums.data_ptr<float>();
+    const Tensor far = gather_rows(gallery_, items, kGatherRows);
+    const Tensor x_row = torch::tensor(places, torch::kLong).to(rows.device());
+    const Tensor y_row = torch::arange(far.size(0), x_row.options());
+    const Tensor found = exact_similarities(rows, far, x_row, y_row).cpu();
+    const float* similarity = found.data_ptr<float>();
     for (int64_t place : places) {
-      part[static_cast<size_t>(place)].farthest_positive_similarity = *sum++;
+      part[static_cast<size_t>(place)].farthest_positive_similarity =
+          *similarity++;
     }
-  }
-
-  Tensor gallery_rows(const std::vector<int64_t>& items) const {
-    const Tensor all = gallery_.in_memory();
-    if (all.defined()) {
-      return all.index_select(
-          0, torch::tensor(items, torch::kLong).to(all.device()));
-    }
-    std::vector<Tensor> rows;
-    rows.reserve(items.size());
-    for (int64_t item : items) rows.push_back(gallery_.read(item, 1));
-    return torch::cat(rows);
   }
 
   Kind& kind_of(int64_t item) { return kinds_[static_cast<size_t>(item)]; }

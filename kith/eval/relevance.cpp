@@ -101,4 +101,22 @@ void Relevance::append_items(int64_t query, std::vector<int64_t>& items) const {
   items.insert(items.end(), junk.begin(), junk.end());
 }
 
+RankedPairs next_pairs(const Relevance& relevance, int64_t first,
+                       int64_t most_queries, int64_t bytes) {
+  constexpr int64_t kPairBytes = 64;  // while its rank is computed
+  const int64_t most_pairs =
+      std::max<int64_t>(bytes / kPairBytes, int64_t{1} << 16);
+  const int64_t last = std::min(first + most_queries, relevance.queries());
+  RankedPairs pairs;
+  pairs.first = first;
+  for (int64_t q = first; q < last; ++q) {
+    const int64_t more = relevance.positives(q) + relevance.junk(q);
+    const auto before = static_cast<int64_t>(pairs.items.size());
+    if (q > first && before + more > most_pairs) break;
+    relevance.append_items(q, pairs.items);
+    pairs.offsets.push_back(static_cast<int64_t>(pairs.items.size()));
+  }
+  return pairs;
+}
+
 }  // namespace kith

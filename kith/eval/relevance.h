@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kith/eval/scored.h"
+#include "kith/index/ranks.h"
 
 namespace kith {
 
@@ -44,5 +45,10 @@ class Relevance {
   std::vector<int64_t> order_;  ///< Gallery positions, class after class.
   std::unordered_map<int64_t, std::span<const int64_t>> class_items_;
 };
+
+/// Positives and junk of a run of queries from `first` on: at most so many
+/// queries, and as many pairs as can be ranked within so many bytes.
+RankedPairs next_pairs(const Relevance& relevance, int64_t first,
+                       int64_t most_queries, int64_t bytes);
 
 }  // namespace kith

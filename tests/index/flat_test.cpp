@@ -130,8 +130,8 @@ TEST(ExactSearch, KIsCutToTheGallery) {
             reference(x, x, torch::arange(5, torch::kLong), 5));
 }
 
-// A budget of 1 MB holds 32 x 4096 similarities: five blocks of queries by
-// three of the gallery, and the default budget needs one.
+// A budget of 1 MB cuts the gallery into blocks of 256 items or so, the default
+// one into blocks of up to 4096.
 TEST(ExactSearch, ManyBlocksEqualOne) {
   const Tensor gallery = random_integers({9000, 4}, 3, 1);
   const Tensor queries = gallery.slice(0, 0, 9000, 60).contiguous();
