@@ -1,5 +1,6 @@
 #include "kith/models/adapt_weights.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <torch/torch.h>
@@ -87,6 +88,12 @@ void adapt_channels(NamedTensors& weights, const std::string& name,
 
 void rename_vit_weights(NamedTensors& weights) {
   for (auto& entry : weights) entry.first = vit_name(entry.first);
+}
+
+void rename_caffe_weights(NamedTensors& weights) {
+  for (auto& entry : weights) {
+    std::replace(entry.first.begin(), entry.first.end(), '/', '_');
+  }
 }
 
 void resize_positions(NamedTensors& weights, const std::string& name,

@@ -20,6 +20,9 @@ void adapt_channels(NamedTensors& weights, const std::string& name,
 /// its own, become those of torchvision today. Other names stay.
 void rename_vit_weights(NamedTensors& weights);
 
+/// Caffe's names of layers, such as inception_3a/1x1, have _ in place of /.
+void rename_caffe_weights(NamedTensors& weights);
+
 /// Position embeddings [1, 1 + g g, F] of a square grid of patches become those
 /// of a grid of `side` x `side` by bicubic interpolation; the class token's
 /// stays.

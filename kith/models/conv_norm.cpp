@@ -25,12 +25,15 @@ ConvNorm::ConvNorm(nn::Module& owner, const std::string& conv,
                            .stride(shape.stride)
                            .padding((shape.kernel - 1) / 2)
                            .groups(shape.groups)
-                           .bias(false);
+                           .bias(shape.bias);
   conv_ = owner.register_module(conv, nn::Conv2d(options));
   // Keeps the scale of the activations from layer to layer; LibTorch's default
   // shrinks them, and an untrained network is then near constant.
   nn::init::kaiming_normal_(conv_->weight, 0.0, torch::kFanOut, torch::kReLU);
-  norm_ = owner.register_module(norm, nn::BatchNorm2d(shape.out));
+  if (shape.bias) nn::init::zeros_(conv_->bias);
+  const auto norm_options =
+      nn::BatchNorm2dOptions(shape.out).eps(shape.eps).momentum(shape.momentum);
+  norm_ = owner.register_module(norm, nn::BatchNorm2d(norm_options));
   set_trainable(*norm_, true, batch_norm);
 }
 
@@ -52,8 +55,9 @@ Tensor ConvNorm::normalise(const Tensor& x) {
 Tensor ConvNorm::folded(const Tensor& x) const {
   const Tensor scale =
       norm_->weight * (norm_->running_var + norm_->options.eps()).rsqrt();
-  const Tensor bias =
-      torch::addcmul(norm_->bias, norm_->running_mean, scale, -1);
+  const Tensor mean = conv_->bias.defined() ? norm_->running_mean - conv_->bias
+                                            : norm_->running_mean;
+  const Tensor bias = torch::addcmul(norm_->bias, mean, scale, -1);
   const auto& options = conv_->options;
   const int64_t stride = options.stride()->front();
   return torch::conv2d(x, conv_->weight * scale.view({-1, 1, 1, 1}), bias,

@@ -9,27 +9,32 @@
 
 namespace kith {
 
-/// A square convolution that keeps the size of its input but for the stride.
+/// A square convolution that keeps the size of its input but for the stride,
+/// and the batch norm behind it.
 struct ConvShape {
   int64_t in = 0;
   int64_t out = 0;
   int64_t kernel = 3;
   int64_t stride = 1;
   int64_t groups = 1;
+  bool bias = false;      ///< Of the convolution.
+  double eps = 1e-5;      ///< Of batch norm.
+  double momentum = 0.1;  ///< Share of a batch in the running statistics.
 };
 
-/// A convolution without bias and the batch norm behind it. It is no module
-/// itself: the two layers belong to `owner` under names of its choice, so that
-/// a backbone has the names of published weight files.
+/// A convolution and the batch norm behind it. It is no module itself: the two
+/// layers belong to `owner` under names of its choice, so that a backbone has
+/// the names of published weight files.
 ///
 /// With batch norm "train", a network in training mode uses the statistics of
 /// the batch. In any other case batch norm is an affine map, and is folded into
 /// the convolution, with a graph as well as without:
 ///
-///     y = conv(x, w s) + (beta - mean s),   s = gamma / sqrt(var + eps)
+///     y = conv(x, w s) + beta + (b - mean) s,   s = gamma / sqrt(var + eps)
 ///
-/// The gradients of w, gamma, beta and x are those of the two layers, but there
-/// is one map of activations instead of two to compute and to keep.
+/// where b is the convolution's bias, if it has one. The gradients are those of
+/// the two layers, but there is one map of activations instead of two to
+/// compute and to keep.
 class ConvNorm {
  public:
   ConvNorm() = default;

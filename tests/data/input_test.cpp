@@ -1,5 +1,7 @@
 #include "kith/data/input.h"
 
+#include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -148,6 +150,8 @@ TEST(InputOptions, MeanAndStdFitTheColour) {
   EXPECT_EQ(input("").channels(), 1);
   EXPECT_EQ(input("{colour: rgb, mean: [0, 0, 0], std: [1, 1, 1]}").channels(),
             3);
+  EXPECT_EQ(input("{colour: bgr, mean: [0, 0, 0], std: [1, 1, 1]}").channels(),
+            3);
   expect_error<ConfigError>([] { input("colour: rgb"); }, "model.input.mean",
                             "3 values", "'rgb'", "got 1");
   expect_error<ConfigError>(
@@ -158,6 +162,58 @@ TEST(InputOptions, MeanAndStdFitTheColour) {
                             "greater than 0");
   expect_error<ConfigError>([] { input("colour: gray"); }, "'grey'");
   expect_error<ConfigError>([] { input("size: 0"); }, "[1, 4096]");
+}
+
+Size size_of(const Image& image, const std::string& yaml) {
+  Rng rng(0, Stream::kAugment);
+  const Image picture = prepare_image(image, input(yaml), {}, rng);
+  return {picture.width, picture.height};
+}
+
+TEST(AnyShape, KeepsTheShapeOfPictures) {
+  const std::string yaml = "{size: 8, long_side: 64, multiple: 16}";
+  struct Case {
+    int width, height;
+    Size expected;
+  };
+  for (const Case& c : {Case{128, 128, {64, 64}}, Case{128, 96, {64, 48}},
+                        Case{90, 128, {48, 64}}, Case{40, 23, {48, 16}},
+                        Case{300, 5, {64, 16}}, Case{8, 8, {16, 16}}}) {
+    const Size size = size_of(pattern(c.width, c.height, 1), yaml);
+    EXPECT_EQ(size.width, c.expected.width) << c.width << " x " << c.height;
+    EXPECT_EQ(size.height, c.expected.height) << c.width << " x " << c.height;
+  }
+  const Size exact =
+      size_of(pattern(100, 75, 1), "{long_side: 50, multiple: 1}");
+  EXPECT_EQ(exact.width, 50);
+  EXPECT_EQ(exact.height, 38);  // of 37 and 38 the nearer ratio
+}
+
+TEST(AnyShape, FitsWhatAugmentationGave) {
+  Augmentations steps;
+  steps.push_back(std::make_unique<Brighten>());
+  Rng rng(0, Stream::kAugment);
+  // As large as `size` says, which means nothing here.
+  const Image picture = prepare_image(
+      pattern(20, 20, 1), input("{size: 20, long_side: 16, multiple: 8}"),
+      steps, rng);
+  EXPECT_EQ(picture.width, 16);
+}
+
+TEST(AnyShape, CountsPicturesByTheirPixels) {
+  const InputOptions any = input("{size: 8, long_side: 64, multiple: 16}");
+  EXPECT_EQ(any.as_many(4, 64, 64), 4);
+  EXPECT_EQ(any.as_many(4, 64, 48), 5);
+  EXPECT_EQ(any.as_many(1, 128, 64), 1);
+  EXPECT_EQ(input("{size: 8}").as_many(7, 8, 8), 7);
+  EXPECT_GT(any.as_many(std::numeric_limits<int64_t>::max(), 64, 64), 1 << 30);
+}
+
+TEST(AnyShape, RefusesOptionsThatDoNotFit) {
+  expect_error<ConfigError>([] { input("{long_side: 100, multiple: 32}"); },
+                            "model.input.long_side", "32", "100");
+  expect_error<ConfigError>([] { input("{resize: 80, long_side: 64}"); },
+                            "model.input.resize", "set one of them to 0");
 }
 
 }  // namespace

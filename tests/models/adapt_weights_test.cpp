@@ -90,6 +90,14 @@ TEST(ResizePositions, TakesHalfPrecision) {
             1e-6);
 }
 
+TEST(RenameCaffeWeights, TurnsSlashes) {
+  NamedTensors weights = {{"inception_3a/5x5_reduce.bias", Tensor()},
+                          {"conv1_7x7_s2.weight", Tensor()}};
+  rename_caffe_weights(weights);
+  EXPECT_EQ(weights[0].first, "inception_3a_5x5_reduce.bias");
+  EXPECT_EQ(weights[1].first, "conv1_7x7_s2.weight");
+}
+
 TEST(AdaptChannels, SumsTheColoursForAGreyModelOnly) {
   const Tensor weight = random_normal({4, 3, 5, 5}, 1, at::kFloat);
   const auto adapted = [](const Tensor& tensor, int64_t channels) {

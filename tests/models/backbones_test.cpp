@@ -56,7 +56,14 @@ const Expected kConvolutional[] = {
       "features.1.conv.0.0.weight", "features.1.conv.1.weight",
       "features.1.conv.2.bias", "features.2.conv.1.1.weight",
       "features.17.conv.2.weight", "features.17.conv.3.num_batches_tracked",
-      "features.18.0.weight", "features.18.1.weight"}}};
+      "features.18.0.weight", "features.18.1.weight"}},
+    {"googlenet",
+     1024,
+     5'599'904,
+     {"conv1.conv.weight", "conv1.bn.running_mean", "conv3.bn.bias",
+      "inception3a.branch1.conv.weight", "inception3a.branch2.0.conv.weight",
+      "inception4e.branch3.1.bn.weight", "inception5b.branch4.1.conv.weight",
+      "inception5b.branch4.1.bn.num_batches_tracked"}}};
 
 void expect_names(const Backbone& net, const Expected& expected) {
   const std::set<std::string> names = names_of(net);
@@ -75,7 +82,7 @@ TEST(Backbones, ConvolutionalOnesHaveTheSizesAndNamesOfTorchvision) {
     expect_names(*net, expected);
     const torch::NoGradGuard no_grad;
     const Features out =
-        net->forward(random_normal({1, 3, 64, 33}, 1, at::kFloat));
+        net->forward(random_normal({1, 3, 64, 49}, 1, at::kFloat));
     EXPECT_EQ(out.map.sizes(),
               (std::vector<int64_t>{1, expected.features, 2, 2}));
     EXPECT_FALSE(out.token.defined());
@@ -128,7 +135,8 @@ TEST(Backbones, GradientsReachEveryParameter) {
 // The batch norm of a network that has trained is an affine map; folded or
 // not, a network must give the same.
 TEST(Backbones, KeptStatisticsGiveWhatEvaluationGives) {
-  for (const std::string name : {"convnet", "resnet18", "mobilenet_v2"}) {
+  for (const std::string name :
+       {"convnet", "resnet18", "mobilenet_v2", "googlenet", "bn_inception"}) {
     SCOPED_TRACE(name);
     torch::manual_seed(1);
     const auto trained = make(name, {3, 32, "train"});
@@ -147,7 +155,10 @@ TEST(Backbones, KeptStatisticsGiveWhatEvaluationGives) {
 TEST(Backbones, ColourWeightsFitAGreyModel) {
   for (const auto& [name, first] :
        {std::pair("resnet18", "conv1.weight"),
-        std::pair("mobilenet_v2", "features.0.0.weight")}) {
+        std::pair("mobilenet_v2", "features.0.0.weight"),
+        std::pair("googlenet", "conv1.conv.weight"),
+        std::pair("inception_v1", "conv1_7x7_s2.weight"),
+        std::pair("bn_inception", "conv1_7x7_s2.weight")}) {
     const auto net = make(name, {1, 32, "train"});
     const Tensor weight = net->named_parameters()[first];
     NamedTensors file = {{first, torch::ones({weight.size(0), 3, weight.size(2),

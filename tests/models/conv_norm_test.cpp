@@ -35,17 +35,20 @@ struct Pair {
 
 /// What the two layers do with kept statistics, one after the other.
 Tensor two_layers(Pair& p, const Tensor& x, const ConvShape& shape) {
-  const Tensor y = torch::conv2d(x, p.named("conv1.weight"), {}, shape.stride,
+  const Tensor bias = shape.bias ? p.named("conv1.bias") : Tensor();
+  const Tensor y = torch::conv2d(x, p.named("conv1.weight"), bias, shape.stride,
                                  shape.kernel / 2, 1, shape.groups);
   return torch::batch_norm(y, p.named("bn1.weight"), p.named("bn1.bias"),
                            p.named("bn1.running_mean"),
-                           p.named("bn1.running_var"), false, 0.1, 1e-5, false);
+                           p.named("bn1.running_var"), false, 0.1, shape.eps,
+                           false);
 }
 
 const ConvShape kShapes[] = {{.in = 3, .out = 4},
                              {.in = 3, .out = 5, .kernel = 7, .stride = 2},
                              {.in = 4, .out = 6, .kernel = 1},
-                             {.in = 4, .out = 4, .stride = 2, .groups = 4}};
+                             {.in = 4, .out = 4, .stride = 2, .groups = 4},
+                             {.in = 3, .out = 4, .bias = true, .eps = 0.1}};
 
 TEST(ConvNorm, FoldedValuesAndGradientsAreThoseOfTheTwoLayers) {
   for (const ConvShape& shape : kShapes) {
@@ -58,7 +61,8 @@ TEST(ConvNorm, FoldedValuesAndGradientsAreThoseOfTheTwoLayers) {
       for (const Tensor& t : p.module.parameters()) {
         if (t.requires_grad()) inputs.push_back(t);
       }
-      EXPECT_EQ(inputs.size(), mode == "all" ? 2u : 4u);
+      EXPECT_EQ(inputs.size(),
+                (mode == "all" ? 2u : 4u) + (shape.bias ? 1u : 0u));
       const Tensor y = p.pair(inputs[0]);
       const Tensor expected = two_layers(p, inputs[0], shape);
       EXPECT_LE(max_difference(y, expected), 1e-10);
@@ -99,6 +103,18 @@ TEST(ConvNorm, OnlyTrainTakesAndKeepsTheStatisticsOfTheBatch) {
     const double off = max_difference(y.mean({0, 2, 3}), p.named("bn1.bias"));
     EXPECT_EQ(off < 1e-10, mode == "train") << mode;
   }
+}
+
+TEST(ConvNorm, MomentumIsTheShareOfABatch) {
+  Pair p("train", {.in = 3, .out = 4, .momentum = 0.9});
+  p.module.train();
+  const Tensor before = p.named("bn1.running_mean").clone();
+  const Tensor x = random_normal({2, 3, 9, 8}, 7);
+  const Tensor batch = p.pair.convolve(x).mean({0, 2, 3});
+  p.pair(x);
+  EXPECT_LE(
+      max_difference(p.named("bn1.running_mean"), 0.1 * before + 0.9 * batch),
+      1e-12);
 }
 
 TEST(ConvNorm, TheResultMayBeChangedInPlace) {

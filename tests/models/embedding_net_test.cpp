@@ -17,10 +17,10 @@ ConfigNode model(const std::string& yaml) {
   return complete_model(parse_config(yaml, "model.yaml"));
 }
 
-/// A batch of two pictures of 1 x 2 pixels in colour.
-Batch colour_batch() {
-  Batch batch;
-  batch.indices = {0, 1};
+/// Two pictures of 1 x 2 pixels in colour.
+BatchPart colour_batch() {
+  BatchPart batch;
+  batch.positions = {0, 1};
   batch.height = 1;
   batch.width = 2;
   batch.channels = 3;
@@ -62,11 +62,28 @@ TEST(EmbeddingNet, PreparePutsChannelsFirstAndNormalises) {
   EXPECT_THROW(net.prepare(torch::zeros({2, 8, 8, 3})), c10::ValueError);
 }
 
+// With the mean of BN-Inception's weights, which count bytes and not shares.
+TEST(EmbeddingNet, PrepareTurnsTheChannelsForBgr) {
+  const EmbeddingNet net(
+      model("{input: {size: 8, colour: bgr, mean: [0.4078431372549, "
+            "0.4588235294118, 0.5019607843137], std: [0.003921568627451, "
+            "0.003921568627451, 0.003921568627451]}, "
+            "backbone: {name: convnet, width: 2}}"));
+  const Tensor pixels =
+      (20 * torch::arange(12)).to(torch::kByte).view({2, 1, 2, 3});
+  const Tensor expected =
+      pixels.to(torch::kDouble).flip({3}).permute({0, 3, 1, 2}) -
+      torch::tensor({104., 117., 128.}, torch::kDouble).view({3, 1, 1});
+  const Tensor images = net.prepare(pixels);
+  EXPECT_TRUE(images.is_contiguous());
+  EXPECT_LE(max_difference(images, expected), 1e-4);
+}
+
 TEST(PixelsOf, IsAViewThatKeepsTheMemoryAlive) {
   Tensor pixels;
   std::weak_ptr<uint8_t[]> memory;
   {
-    const Batch batch = colour_batch();
+    const BatchPart batch = colour_batch();
     memory = batch.pixels;
     pixels = pixels_of(batch);
     EXPECT_EQ(pixels.data_ptr(), batch.pixels.get());
@@ -151,7 +168,9 @@ TEST(EmbeddingNet, AClassTokenNeedsATransformer) {
 TEST(EmbeddingNet, CudaGivesWhatTheCpuGives) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
   const Tensor pixels = torch::randint(256, {4, 64, 64, 3}, torch::kByte);
-  for (const std::string backbone : {"resnet18", "mobilenet_v2", "convnet"}) {
+  for (const std::string backbone :
+       {"resnet18", "mobilenet_v2", "googlenet", "inception_v1", "bn_inception",
+        "convnet"}) {
     for (const std::string precision : {"float32", "tf32", "bf16"}) {
       for (const std::string bn : {"train", "stats"}) {
         SCOPED_TRACE(backbone + " " + precision + " " + bn);

@@ -211,5 +211,33 @@ TEST(Head, RefusesBadOptions) {
   refused("{layer_norm: both}", "one of none, before, after");
 }
 
+TEST(Head, NormalisesBeforeTheLinearLayer) {
+  const Tensor f = positive_features();
+  const auto head =
+      transparent("{dim: 4, pooling: average, l2_before: true, l2: false}", 4);
+  const Tensor mean = f.mean({2, 3});
+  const Tensor unit = mean / mean.norm(2, 1, true);
+  EXPECT_LE(max_difference(head->pooled({f, {}}), unit), 1e-6);
+  EXPECT_LE(max_difference(head->forward({f, {}}), unit), 1e-6);
+}
+
+TEST(Head, TakesALinearLayer) {
+  Head head(options("{dim: 2, pooling: average, l2: false}"), NoBackbone(4));
+  const Tensor projection = random_normal({2, 4}, 5, at::kDouble);
+  const Tensor mean = random_normal({4}, 6, at::kDouble);
+  head.set_linear(projection, mean);
+  const Tensor f = positive_features();
+  const Tensor x = f.mean({2, 3}).to(at::kDouble) - mean;
+  EXPECT_LE(max_difference(head.forward({f, {}}).to(at::kDouble),
+                           x.mm(projection.t())),
+            1e-5);
+}
+
+TEST(Head, OfAWhiteningHasNoMoreDimensionsThanFeatures) {
+  expect_error<ConfigError>(
+      [] { Head(options("{dim: 5, init: whitening}"), NoBackbone(4)); },
+      "model.head.dim", "at most 4");
+}
+
 }  // namespace
 }  // namespace kith

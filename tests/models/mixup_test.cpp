@@ -104,7 +104,9 @@ void expect_mixes(Backbone& net, int64_t channels, int64_t size) {
 TEST(Backbones, MixAtTheirPoints) {
   for (const auto& [name, points] :
        {std::pair("convnet", 3), std::pair("mlp", 3),
-        std::pair("mobilenet_v2", 3), std::pair("resnet18", 3)}) {
+        std::pair("mobilenet_v2", 3), std::pair("resnet18", 3),
+        std::pair("googlenet", 3), std::pair("inception_v1", 3),
+        std::pair("bn_inception", 3)}) {
     SCOPED_TRACE(name);
     torch::manual_seed(2);
     const auto net = backbone_registry().make(

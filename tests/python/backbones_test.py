@@ -93,8 +93,8 @@ class Backbones(unittest.TestCase):
         self.assertLessEqual((value - expected).abs().max().item(),
                              1e-5 * scale)
 
-    def check_convolutional(self, name, last):
-        model = model_of(name)
+    def check_convolutional(self, name, last, **options):
+        model = model_of(name, **options)
         images = torch.randn(2, 3, 64, 64)
         value, = self.features(name, model.state_dict(), images)
         self.check(value, output_of(model, last(model), images))
@@ -116,6 +116,11 @@ class Backbones(unittest.TestCase):
 
     def test_mobilenet_v2(self):
         self.check_convolutional("mobilenet_v2", lambda m: m.features)
+
+    def test_googlenet(self):
+        # The file has the weights of two auxiliary classifiers too.
+        self.check_convolutional("googlenet", lambda m: m.inception5b,
+                                 init_weights=False)
 
     def test_vit_b_16(self):
         self.check_transformer("vit_b_16", 64)
