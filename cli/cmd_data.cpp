@@ -51,7 +51,8 @@ void run_make(const MakeFlags& flags) {
   }
 }
 
-/// What a split should count, where its data set is a published one.
+/// What a split should count, where its data set is a published one; 0 is a
+/// number that is not published.
 struct Expected {
   int64_t images = 0;
   int64_t classes = 0;
@@ -68,8 +69,9 @@ std::optional<Expected> expected_counts(const DataSet& data, Split split) {
 
 void print_split(const SplitSummary& s, const std::optional<Expected>& known) {
   const auto beside = [&](int64_t Expected::*count) {
-    return known ? " (published " + std::to_string((*known).*count) + ")"
-                 : std::string();
+    return known && (*known).*count > 0
+               ? " (published " + std::to_string((*known).*count) + ")"
+               : std::string();
   };
   std::printf(
       "%-11s %8lld images%s %7lld classes%s; per class min %lld, median "
@@ -102,15 +104,24 @@ Json split_json(const SplitSummary& s) {
 void report_counts(const DataSet& data, bool print, Json& json) {
   json["splits"] = Json::object();
   for (Split split : {Split::kTrain, Split::kValidation, Split::kTest}) {
-    const SplitSummary summary = summarise(data.list(), split);
+    SplitSummary summary = summarise(data.list(), split);
     if (summary.images == 0) continue;
+    const bool has_truths =
+        split == Split::kTest && !data.list().truths.empty();
+    // There labels are made up: lists say what can be found.
+    if (has_truths) summary.single_classes.clear();
     const std::optional<Expected> known = expected_counts(data, split);
     Json& counts = json["splits"][split_name(split)] = split_json(summary);
-    if (known) {
-      counts["published_images"] = known->images;
+    if (known && known->images > 0) counts["published_images"] = known->images;
+    if (known && known->classes > 0) {
       counts["published_classes"] = known->classes;
     }
+    if (has_truths) counts["queries_with_answers"] = data.list().truths.size();
     if (print) print_split(summary, known);
+    if (print && has_truths) {
+      print_line("            " + std::to_string(data.list().truths.size()) +
+                 " queries have lists of right answers; labels mean nothing");
+    }
   }
   const std::vector<std::string> differences = published_differences(data);
   if (data.published()) json["published_differences"] = differences;

@@ -16,7 +16,7 @@ std::vector<std::string> published_differences(const DataSet& data) {
   std::vector<std::string> differences;
   const auto compare = [&](Split split, const char* what, int64_t count,
                            int64_t expected) {
-    if (count == expected) return;
+    if (expected == 0 || count == expected) return;
     differences.push_back(std::string("the ") + split_name(split) +
                           " split has " + std::to_string(count) + " " + what +
                           ", but published are " + std::to_string(expected) +
@@ -28,6 +28,16 @@ std::vector<std::string> published_differences(const DataSet& data) {
   compare(Split::kTrain, "classes", train.classes, published->train_classes);
   compare(Split::kTest, "images", test.images, published->test_images);
   compare(Split::kTest, "classes", test.classes, published->test_classes);
+  for (const auto& [name, expected] : published->lists) {
+    const auto list = data.list().lists.find(name);
+    const size_t count =
+        list == data.list().lists.end() ? 0 : list->second.size();
+    if (count == static_cast<size_t>(expected)) continue;
+    differences.push_back(
+        "the list '" + name + "' has " + std::to_string(count) +
+        " images, but published are " + std::to_string(expected) + " (" +
+        published->source + ")");
+  }
   return differences;
 }
 

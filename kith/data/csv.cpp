@@ -109,7 +109,7 @@ class CsvParser {
   }
 
   std::string_view text_;
-  const std::string& name_;
+  std::string name_;
   char separator_;
   size_t at_ = 0;
   int64_t line_ = 1;
@@ -136,6 +136,43 @@ void check_names(const CsvRow& header, const std::string& name) {
     }
   }
 }
+
+/// The header, then rows of as many fields.
+class RowReader {
+ public:
+  RowReader(std::string_view text, const std::string& name,
+            const CsvOptions& options)
+      : name_(name), parser_(text, name, options.separator) {
+    header_.line = 1;
+    if (options.has_header) {
+      auto first = parser_.next();
+      if (!first) throw DataError(name + ":1: empty file, expected a header");
+      header_ = std::move(*first);
+    }
+    check_names(header_, name);
+    width_ = header_.fields.size();
+  }
+
+  const CsvRow& header() const { return header_; }
+
+  std::optional<CsvRow> next() {
+    std::optional<CsvRow> row = parser_.next();
+    if (!row) return row;
+    if (width_ == 0) width_ = row->fields.size();
+    if (row->fields.size() != width_) {
+      throw DataError(row_place(name_, *row) + ": expected " +
+                      std::to_string(width_) + " columns, got " +
+                      std::to_string(row->fields.size()));
+    }
+    return row;
+  }
+
+ private:
+  std::string name_;
+  CsvParser parser_;
+  CsvRow header_;
+  size_t width_ = 0;
+};
 
 }  // namespace
 
@@ -168,27 +205,34 @@ CsvTable read_csv(const std::string& path, const CsvOptions& options) {
 
 CsvTable parse_csv(std::string_view text, const std::string& name,
                    const CsvOptions& options) {
-  CsvParser parser(text, name, options.separator);
-  CsvRow header;
-  header.line = 1;
-  if (options.has_header) {
-    auto first = parser.next();
-    if (!first) throw DataError(name + ":1: empty file, expected a header");
-    header = std::move(*first);
-  }
-  check_names(header, name);
+  RowReader reader(text, name, options);
   std::vector<CsvRow> rows;
-  size_t width = header.fields.size();
-  while (auto row = parser.next()) {
-    if (width == 0) width = row->fields.size();
-    if (row->fields.size() != width) {
-      throw DataError(row_place(name, *row) + ": expected " +
-                      std::to_string(width) + " columns, got " +
-                      std::to_string(row->fields.size()));
-    }
-    rows.push_back(std::move(*row));
-  }
-  return CsvTable(name, std::move(header), std::move(rows));
+  while (auto row = reader.next()) rows.push_back(std::move(*row));
+  return CsvTable(name, reader.header(), std::move(rows));
+}
+
+struct CsvRows::State {
+  State(const std::string& path, const CsvOptions& options)
+      : text(read_file(path, kMaxCsvBytes)),
+        reader(text, path, options),
+        head(path, reader.header(), {}) {}
+
+  std::string text;
+  RowReader reader;
+  CsvTable head;
+  std::optional<CsvRow> row;
+};
+
+CsvRows::CsvRows(const std::string& path, const CsvOptions& options)
+    : state_(std::make_unique<State>(path, options)) {}
+
+CsvRows::~CsvRows() = default;
+
+const CsvTable& CsvRows::head() const { return state_->head; }
+
+const CsvRow* CsvRows::next() {
+  state_->row = state_->reader.next();
+  return state_->row ? &*state_->row : nullptr;
 }
 
 int64_t parse_integer(const std::string& text, const std::string& where,

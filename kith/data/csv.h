@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,6 +55,26 @@ CsvTable read_csv(const std::string& path, const CsvOptions& options = {});
 /// The same from memory; `name` stands for the path in messages.
 CsvTable parse_csv(std::string_view text, const std::string& name,
                    const CsvOptions& options = {});
+
+/// The rows of a CSV file one after another, by the same rules: for lists of
+/// millions of rows, which as a table would take many times their size.
+class CsvRows {
+ public:
+  explicit CsvRows(const std::string& path, const CsvOptions& options = {});
+  ~CsvRows();
+  CsvRows(const CsvRows&) = delete;
+  CsvRows& operator=(const CsvRows&) = delete;
+
+  /// The file's name and columns, as a table without rows.
+  const CsvTable& head() const;
+
+  /// The next row, which lives until the next call; nullptr at the end.
+  const CsvRow* next();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// A field as a whole number, a finite number, or true and false (True, true,
 /// 1; False, false, 0). DataError that starts with `where` and names the column

@@ -34,6 +34,11 @@ std::vector<Layout>& layouts() {
   return all;
 }
 
+std::map<std::string, std::string>& usual_protocols() {
+  static std::map<std::string, std::string> all;
+  return all;
+}
+
 /// Name of the data set for what lies at `path`.
 std::string recognise(const std::string& path) {
   namespace fs = std::filesystem;
@@ -65,6 +70,15 @@ std::string recognise(const std::string& path) {
 bool add_layout(const std::string& name, std::vector<std::string> files) {
   layouts().push_back({name, std::move(files)});
   return true;
+}
+
+bool add_usual_protocol(const std::string& name, const std::string& protocol) {
+  return usual_protocols().emplace(name, protocol).second;
+}
+
+std::string usual_protocol(const std::string& data_set) {
+  const auto found = usual_protocols().find(data_set);
+  return found == usual_protocols().end() ? "standard" : found->second;
 }
 
 Image DataSet::load(int64_t index) const {

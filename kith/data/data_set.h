@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,13 +11,16 @@
 
 namespace kith {
 
-/// What the publication of a data set says of its usual retrieval split.
+/// What the publication of a data set says of its usual retrieval split; 0 is
+/// a number that it does not say.
 struct PublishedCounts {
   int64_t train_images = 0;
   int64_t train_classes = 0;
   int64_t test_images = 0;
   int64_t test_classes = 0;
   std::string source;  ///< Where the numbers are from.
+  /// Images of each of ImageList::lists.
+  std::map<std::string, int64_t> lists = {};
 };
 
 /// A list of labelled images that can be loaded one by one.
@@ -31,6 +35,11 @@ class DataSet {
 
   /// Makes the last `share` of the training classes the validation split.
   void hold_out_classes(double share) { kith::hold_out_classes(list_, share); }
+
+  /// Makes fold number `fold`, from 1, the validation split.
+  void hold_out_fold(int64_t folds, int64_t fold) {
+    kith::hold_out_fold(list_, folds, fold);
+  }
 
   /// The picture at a position of the list, cropped to its box and turned.
   /// Safe to call from several threads. Throws DataError naming the file.
@@ -59,6 +68,14 @@ std::unique_ptr<DataSet> make_data_set(const ConfigNode& section);
 ///
 ///     const bool layout_added = add_layout("cub200", {"images.txt", ...});
 bool add_layout(const std::string& name, std::vector<std::string> files);
+
+/// Says that results on this data set are published with that protocol. Kept
+/// by the data set's own file, as its layout.
+bool add_usual_protocol(const std::string& name, const std::string& protocol);
+
+/// The protocol of an evaluation that names none: the one that the data set is
+/// published with, or "standard".
+std::string usual_protocol(const std::string& data_set);
 
 /// The data set at `path`: a list is `csv` (`oml` if it is named as OML's), a
 /// folder with a dataset.csv is `csv`, one in a published layout that data set,

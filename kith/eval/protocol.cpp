@@ -1,5 +1,7 @@
 #include "kith/eval/protocol.h"
 
+#include <algorithm>
+
 #include "kith/core/error.h"
 #include "kith/data/data_set.h"
 
@@ -19,6 +21,25 @@ EvalTask query_gallery_task(const ImageList& list, Split split,
     if (item.is_gallery) task.gallery.push_back(i);
   }
   return task;
+}
+
+std::vector<int64_t> in_gallery(const std::vector<int64_t>& answers,
+                                int64_t query,
+                                const std::vector<int64_t>& gallery,
+                                const ImageList& list) {
+  const auto path = [&](int64_t position) {
+    return list.items.at(static_cast<size_t>(position)).path;
+  };
+  std::vector<int64_t> positions;
+  for (const int64_t answer : answers) {
+    const auto found = std::lower_bound(gallery.begin(), gallery.end(), answer);
+    if (found == gallery.end() || *found != answer) {
+      throw DataError(path(answer) + ": answers the query " + path(query) +
+                      " but is not in the gallery");
+    }
+    positions.push_back(found - gallery.begin());
+  }
+  return positions;
 }
 
 std::vector<EvalTask> eval_tasks(const Protocol& protocol,

@@ -38,6 +38,13 @@ class Protocol {
 EvalTask query_gallery_task(const ImageList& list, Split split,
                             const std::string& protocol);
 
+/// The right or junk answers of a query as positions in the gallery, which are
+/// rising positions in the list. DataError if one is not there.
+std::vector<int64_t> in_gallery(const std::vector<int64_t>& answers,
+                                int64_t query,
+                                const std::vector<int64_t>& gallery,
+                                const ImageList& list);
+
 /// The tasks of a split. Throws DataError if one has no queries or no gallery.
 std::vector<EvalTask> eval_tasks(const Protocol& protocol,
                                  const ImageList& list, Split split);

@@ -19,6 +19,10 @@ std::vector<VehicleList> vehicle_lists(const ImageList& list, Split split,
     }
     if (!images.images.empty()) found.push_back(std::move(images));
   }
+  // Training classes that are held out are in none of the published lists.
+  if (found.empty() && split == Split::kValidation) {
+    found.push_back({number, "validation", list.of_split(split)});
+  }
   if (found.empty()) {
     throw DataError("protocol '" + protocol +
                     "' needs lists 'small', 'medium' or 'large', and the " +

@@ -140,5 +140,23 @@ TEST(Csv, DamageNeverDoesMoreThanThrowDataError) {
   }
 }
 
+TEST(Csv, RowsComeOneAfterAnother) {
+  const TempDir dir;
+  const std::string path =
+      dir.write("a.csv", "id,url\r\n1,\"x,y\"\r\n\r\n2,z\n3\n");
+  CsvRows rows(path);
+  EXPECT_EQ(rows.head().column("url"), 1u);
+  const CsvRow* row = rows.next();
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(row->fields, (std::vector<std::string>{"1", "x,y"}));
+  row = rows.next();
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(rows.head().where(*row), path + ":4");
+  expect_error<DataError>([&] { rows.next(); }, path + ":5", "2 columns");
+  CsvRows empty(dir.write("b.csv", "id\n"));
+  EXPECT_EQ(empty.next(), nullptr);
+  EXPECT_EQ(empty.next(), nullptr);
+}
+
 }  // namespace
 }  // namespace kith

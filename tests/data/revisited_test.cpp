@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/error.h"
+#include "kith/data/check.h"
 #include "kith/data/data_set.h"
 #include "kith/data/encode.h"
 #include "tests/paths.h"
@@ -18,6 +19,7 @@ namespace kith {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 const char* const kTruth = R"({
@@ -135,7 +137,29 @@ TEST_F(RevisitedSet, IsKnownByThePublishedFiles) {
   std::filesystem::create_directory(other.file("jpg"));
   std::filesystem::copy(KITH_GOLDEN_DIR "/ground_truth/arrays_2.pkl",
                         other.file("gnd_rparis6k.pkl"));
-  EXPECT_EQ(open_data_set(other.path())->list().truths.size(), 3u);
+  const auto set = open_data_set(other.path());
+  EXPECT_EQ(set->list().truths.size(), 3u);
+  EXPECT_THAT(published_differences(*set),
+              ElementsAre(HasSubstr("published are 6392")));
+  EXPECT_FALSE(open()->published());
+  EXPECT_EQ(usual_protocol("revisited"), "revisited");
+}
+
+// The folders of the published code: roxford5k and revisitop1m side by side.
+TEST_F(RevisitedSet, TakesDistractorsOfTheFolderBeside) {
+  const TempDir data;
+  std::filesystem::create_directories(data.file("roxford5k/jpg"));
+  std::filesystem::create_directories(data.file("revisitop1m/jpg"));
+  data.write("roxford5k/gnd_toy.json", kTruth);
+  data.write("revisitop1m/revisitop1m.txt", "00/x.jpg\n01/y.jpg\n");
+  const auto set = make_data_set(
+      parse_config("{name: revisited, path: " + data.file("roxford5k") +
+                       ", distractors: ../revisitop1m/revisitop1m.txt, "
+                       "distractor_images: ../revisitop1m/jpg}",
+                   "test"));
+  ASSERT_EQ(set->list().items.size(), 7u);
+  EXPECT_THAT(set->list().items[4].path,
+              HasSubstr("../revisitop1m/jpg/01/y.jpg"));
 }
 
 }  // namespace

@@ -242,6 +242,9 @@ TEST(RankMetrics, OfAKnownRanking) {
     return dynamic_cast<const RankMetric&>(*metrics.at(0).metric).value(query);
   };
   EXPECT_DOUBLE_EQ(value("map"), (1 + 2. / 3 + 3. / 6 + 4. / 1500) / 4);
+  EXPECT_DOUBLE_EQ(value("map@2000"), value("map"));
+  EXPECT_DOUBLE_EQ(value("map@100"), (1 + 2. / 3 + 3. / 6) / 4);
+  EXPECT_DOUBLE_EQ(value("map@3"), (1 + 2. / 3) / 3);
   EXPECT_DOUBLE_EQ(value("map_1000"), (1 + 2. / 3 + 3. / 6) / 5);
   EXPECT_DOUBLE_EQ(value("map_c"), (1 + 2. / 3) / 5);
   EXPECT_DOUBLE_EQ(value("map_at_r"), (1 + 2. / 3) / 4);

@@ -87,6 +87,27 @@ TEST(RevisitedProtocol, NeedsLists) {
       "4.jpg", "not in the gallery");
 }
 
+TEST(GldV2Protocol, HasATaskForEachListOfQueries) {
+  ImageList list = revisited_list();
+  list.truths = {{2, {1, 5}, {}, {}}, {4, {3}, {}, {}}};
+  list.lists = {{"public", {2}}, {"private", {4}}};
+  const auto tasks = eval_tasks(*protocol("gldv2"), list, Split::kTest);
+  ASSERT_EQ(tasks.size(), 2u);
+  EXPECT_EQ(tasks[0].name, "private");
+  EXPECT_THAT(tasks[0].queries, ElementsAre(4));
+  EXPECT_THAT(tasks[0].gallery, ElementsAre(1, 3, 5));
+  EXPECT_THAT(tasks[0].lists.positives, ElementsAre(ElementsAre(1)));
+  EXPECT_THAT(tasks[0].lists.junk, ElementsAre(IsEmpty()));
+  EXPECT_EQ(tasks[1].name, "public");
+  EXPECT_THAT(tasks[1].queries, ElementsAre(2));
+  EXPECT_THAT(tasks[1].lists.positives, ElementsAre(ElementsAre(0, 2)));
+  list.lists.erase("public");
+  EXPECT_EQ(protocol("gldv2")->tasks(list, Split::kTest).size(), 1u);
+  expect_error<DataError>(
+      [&] { protocol("gldv2")->tasks(list, Split::kTrain); },
+      "protocol 'gldv2'", "train split", "data set 'gldv2'");
+}
+
 TEST(InshopProtocol, SearchesQueriesInTheGallery) {
   ImageList list = revisited_list();
   const auto tasks = eval_tasks(*protocol("inshop"), list, Split::kTest);
@@ -123,6 +144,18 @@ TEST(VehicleIdProtocol, SearchesEachListAmongItself) {
     EXPECT_EQ(task.queries, list.lists.at(task.name));
     EXPECT_EQ(task.gallery, task.queries);
     EXPECT_TRUE(task.lists.empty());
+  }
+}
+
+// Otherwise train.validation could not be used with VehicleID.
+TEST(VehicleIdProtocols, SearchHeldOutClassesAmongThemselves) {
+  ImageList list = vehicle_list();
+  for (Item& item : list.items) item.split = Split::kValidation;
+  list.lists.clear();
+  for (const char* name : {"vehicleid", "vehicleid_reid"}) {
+    const auto tasks = eval_tasks(*protocol(name), list, Split::kValidation);
+    ASSERT_FALSE(tasks.empty());
+    EXPECT_EQ(tasks[0].name, "validation");
   }
 }
 
@@ -186,6 +219,7 @@ TEST(VehicleIdReidProtocol, DrawsTheSameEveryTime) {
 
 TEST(Protocols, KnowTheMetricsTheyArePublishedWith) {
   const std::map<std::string, std::vector<std::string>> expected = {
+      {"gldv2", {"map@100"}},
       {"inshop", {"recall_any@1,10,20,30,40,50"}},
       {"revisited", {"map_trapezoid", "mp@1,5,10"}},
       {"vehicleid", {"recall_any@1,5"}},

@@ -73,9 +73,27 @@ class Revisited final : public DataSet {
       }
       list_.items.back().box = truth.boxes[i];
     }
+    published_images_ = known_images(file, !options.distractors.empty());
+  }
+
+  /// Images and queries; landmarks are not classes here.
+  std::optional<PublishedCounts> published() const override {
+    if (published_images_ == 0) return {};
+    return PublishedCounts{0, 0, published_images_, 0,
+                           "Radenovic et al., CVPR 2018, with 70 queries"};
   }
 
  private:
+  /// How many images the published lists name, with the queries; 0: of another
+  /// file.
+  static int64_t known_images(const std::string& file, bool distractors) {
+    const std::string name = fs::path(file).filename().string();
+    const int64_t more = 70 + (distractors ? 1001001 : 0);
+    if (name == "gnd_roxford5k.pkl") return 4993 + more;
+    if (name == "gnd_rparis6k.pkl") return 6322 + more;
+    return 0;
+  }
+
   std::string ground_truth_file(const Options& options) const {
     if (!options.ground_truth.empty()) {
       return (root_ / options.ground_truth).string();
@@ -137,10 +155,12 @@ class Revisited final : public DataSet {
   }
 
   fs::path root_;
+  int64_t published_images_ = 0;
 };
 
 const bool layouts_added[] = {add_layout("revisited", {"gnd_roxford5k.pkl"}),
                               add_layout("revisited", {"gnd_rparis6k.pkl"})};
+const bool protocol_added = add_usual_protocol("revisited", "revisited");
 
 }  // namespace
 

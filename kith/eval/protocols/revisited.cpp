@@ -1,7 +1,5 @@
 #include "kith/eval/revisited.h"
 
-#include <algorithm>
-
 #include "kith/core/error.h"
 #include "kith/eval/protocol.h"
 
@@ -27,7 +25,11 @@ class Revisited final : public Protocol {
     for (const QueryTruth& truth : list.truths) {
       if (at(list, truth.query).split != split) continue;
       task.queries.push_back(truth.query);
-      truths.push_back(in_gallery(truth, task.gallery, list));
+      const auto place = [&](const std::vector<int64_t>& answers) {
+        return in_gallery(answers, truth.query, task.gallery, list);
+      };
+      truths.push_back({truth.query, place(truth.easy), place(truth.hard),
+                        place(truth.junk)});
     }
     if (truths.empty()) {
       throw DataError(std::string("protocol 'revisited' needs lists of right "
@@ -52,25 +54,6 @@ class Revisited final : public Protocol {
  private:
   static const Item& at(const ImageList& list, int64_t position) {
     return list.items.at(static_cast<size_t>(position));
-  }
-
-  /// The same answers as positions in the gallery.
-  static QueryTruth in_gallery(QueryTruth truth,
-                               const std::vector<int64_t>& gallery,
-                               const ImageList& list) {
-    for (auto* answers : {&truth.easy, &truth.hard, &truth.junk}) {
-      for (int64_t& position : *answers) {
-        const auto found =
-            std::lower_bound(gallery.begin(), gallery.end(), position);
-        if (found == gallery.end() || *found != position) {
-          throw DataError(at(list, position).path + ": answers the query " +
-                          at(list, truth.query).path +
-                          " but is not in the gallery");
-        }
-        position = found - gallery.begin();
-      }
-    }
-    return truth;
   }
 };
 

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "kith/core/error.h"
+#include "kith/data/data_set.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/log_capture.h"
+#include "tests/support/published_sets.h"
+#include "tests/support/temp_dir.h"
+
+namespace kith {
+
+/// Tests of a data set on a small tree in its published format.
+class SetTest : public ::testing::Test {
+ protected:
+  explicit SetTest(std::string name) : name_(std::move(name)) {}
+
+  /// `options` are further ones of the section: ", crop_boxes: true".
+  std::unique_ptr<DataSet> open(const std::string& options = "") const {
+    return make_data_set(parse_config(
+        "{name: " + name_ + ", path: " + dir_.path() + options + "}", "test"));
+  }
+
+  void write(const std::string& path, std::string_view contents) const {
+    write_in_tree(dir_, path, contents);
+  }
+
+  void remove(const std::string& path) const {
+    std::filesystem::remove_all(dir_.file(path));
+  }
+
+  /// "split/label:path" of every image.
+  std::vector<std::string> contents(const DataSet& set) const {
+    std::vector<std::string> lines;
+    for (const Item& item : set.list().items) {
+      lines.push_back(std::string(split_name(item.split)) + "/" +
+                      std::to_string(item.label) + ":" +
+                      item.path.substr(dir_.path().size() + 1));
+    }
+    return lines;
+  }
+
+  template <typename... Parts>
+  void expect_refused(const Parts&... parts) const {
+    expect_error<DataError>([&] { open(); }, parts...);
+  }
+
+  /// Opens the folder by its layout, and says what must be said of any set.
+  void expect_recognised() const {
+    EXPECT_EQ(open_data_set(dir_.path())->list().items.size(),
+              open()->list().items.size());
+    expect_error<ConfigError>(
+        [&] { make_data_set(parse_config("{name: " + name_ + "}", "test")); },
+        "'data.path' is missing");
+    expect_error<DataError>(
+        [&] {
+          make_data_set(parse_config("{name: " + name_ + ", path: /no}", "t"));
+        },
+        "/no: no such folder");
+  }
+
+  std::string name_;
+  TempDir dir_;
+  LogCapture log_;
+};
+
+}  // namespace kith
