@@ -36,6 +36,32 @@ struct EvalFlags {
   DeviceFlags device;
 };
 
+bool is_configuration(const std::string& path) {
+  return path.ends_with(".yaml") || path.ends_with(".yml");
+}
+
+/// The run's configuration, in which other data is described by the
+/// configuration of --data: its `eval` is laid over the run's, and published
+/// numbers are its own. Metrics and numbers of the run are not for other data.
+ConfigNode with_data(const EvalFlags& flags, ConfigNode config) {
+  if (flags.data.empty()) return config;
+  config.set("published", ConfigNode());
+  if (ConfigNode* section = config.find("eval")) {
+    std::erase_if(section->entries,
+                  [](const auto& entry) { return entry.first == "metrics"; });
+  }
+  if (!is_configuration(flags.data)) return config;
+  const ConfigNode other = load_config(flags.data);
+  for (const char* key : {"eval", "published"}) {
+    const ConfigNode* section = other.find(key);
+    if (section == nullptr) continue;
+    ConfigNode over = ConfigNode::map();
+    over.set(key, *section);
+    merge_config(config, over);
+  }
+  return config;
+}
+
 /// The run's own evaluation options with the command line's laid over.
 EvalOptions eval_options(const EvalFlags& flags, const ConfigNode& config,
                          const std::string& data_set) {
@@ -43,13 +69,12 @@ EvalOptions eval_options(const EvalFlags& flags, const ConfigNode& config,
   if (const ConfigNode* section = config.find("eval")) {
     options = read_options<EvalOptions>(*section, "eval");
   }
-  // Metrics of the run are for its own protocol and data.
-  const bool elsewhere =
-      !flags.data.empty() ||
-      (!flags.protocol.empty() && flags.protocol != options.protocol);
-  if (!flags.protocol.empty()) options.protocol = flags.protocol;
+  // Metrics of the run are for its own protocol.
+  if (!flags.protocol.empty() && flags.protocol != options.protocol) {
+    options.protocol = flags.protocol;
+    options.metrics.clear();
+  }
   if (!flags.split.empty()) options.split = flags.split;
-  if (elsewhere) options.metrics.clear();
   if (!flags.score.metrics.empty()) {
     options.metrics = split_metric_list(flags.score.metrics);
   }
@@ -188,7 +213,8 @@ void run_eval(const EvalFlags& flags) {
   // Twice the same bytes: no choice of algorithms by how long they take.
   at::globalContext().setBenchmarkCuDNN(false);
   at::globalContext().setDeterministicCuDNN(true);
-  const LoadedModel model = load_model(flags.model, device);
+  LoadedModel model = load_model(flags.model, device);
+  model.config = with_data(flags, std::move(model.config));
   const ConfigNode* section = model.config.find("data");
   if (flags.data.empty() && section == nullptr) {
     throw DataError(flags.model +
@@ -236,8 +262,9 @@ void add_eval(CLI::App& app) {
                    "A run's folder or a checkpoint (.safetensors)")
       ->required();
   command->add_option("--data", flags->data,
-                      "A configuration, a list or an image folder; default: "
-                      "the run's own data");
+                      "A configuration (its `eval` and `published` count "
+                      "too), a list or an image folder; default: the run's own "
+                      "data");
   command->add_option("--protocol", flags->protocol,
                       "See: kith list protocols; default: the run's");
   command->add_option("--split", flags->split, "Default: the run's")

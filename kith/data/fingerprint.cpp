@@ -91,8 +91,9 @@ std::vector<Fingerprint> fingerprints(const DataSet& data,
   result.reserve(indices.size());
   while (loader.remaining() > 0) {
     const Batch batch = loader.next();
+    const uint8_t* thumbnails = batch.parts.front().pixels.get();
     for (int64_t i = 0; i < batch.count(); ++i) {
-      result.push_back(of_thumbnail(batch.pixels.get() + i * kPixels));
+      result.push_back(of_thumbnail(thumbnails + i * kPixels));
     }
     progress.advance(static_cast<int64_t>(result.size()), "");
   }

@@ -38,6 +38,36 @@ void erase_items(ImageList& list, const LeaveOut& leave_out) {
   std::erase_if(list.items, leave_out);
 }
 
+/// The class without rotations: a class and its rotations are labelled
+/// 4 * label + turns.
+int64_t upright(const Item& item) { return item.label - item.quarter_turns; }
+
+/// The training classes of a list without a validation split of its own.
+std::set<int64_t> classes_to_share(const ImageList& list) {
+  std::set<int64_t> classes;
+  for (const Item& item : list.items) {
+    if (item.split == Split::kTrain) classes.insert(upright(item));
+    if (item.split == Split::kValidation) {
+      throw ConfigError("the data has a validation split of its own (" +
+                        item.path + "); no classes can be held out beside it");
+    }
+  }
+  return classes;
+}
+
+/// Makes training classes the validation split, without their rotations.
+void hold_out(ImageList& list, const std::set<int64_t>& classes) {
+  const auto held_out = [&](const Item& item) {
+    return item.split == Split::kTrain && classes.count(upright(item)) != 0;
+  };
+  erase_items(list, [&](const Item& item) {
+    return held_out(item) && item.quarter_turns != 0;
+  });
+  for (Item& item : list.items) {
+    if (held_out(item)) item.split = Split::kValidation;
+  }
+}
+
 }  // namespace
 
 const char* split_name(Split split) {
@@ -149,18 +179,7 @@ void add_rotated_classes(ImageList& list) {
 }
 
 void hold_out_classes(ImageList& list, double share) {
-  // A class and its rotations are labelled 4 * label + turns.
-  const auto upright = [](const Item& item) {
-    return item.label - item.quarter_turns;
-  };
-  std::set<int64_t> classes;
-  for (const Item& item : list.items) {
-    if (item.split == Split::kTrain) classes.insert(upright(item));
-    if (item.split == Split::kValidation) {
-      throw ConfigError("the data has a validation split of its own (" +
-                        item.path + "); no classes can be held out beside it");
-    }
-  }
+  const std::set<int64_t> classes = classes_to_share(list);
   const auto count = static_cast<double>(classes.size());
   const double kept = std::floor((1 - share) * count + 0.5);
   if (!(kept >= 1 && kept < count)) {
@@ -169,17 +188,23 @@ void hold_out_classes(ImageList& list, double share) {
                       " training classes cannot be held out: at least one "
                       "class must be held out and one must remain");
   }
-  const int64_t first =
-      *std::next(classes.begin(), static_cast<std::ptrdiff_t>(kept));
-  const auto held_out = [&](const Item& item) {
-    return item.split == Split::kTrain && upright(item) >= first;
-  };
-  erase_items(list, [&](const Item& item) {
-    return held_out(item) && item.quarter_turns != 0;
-  });
-  for (Item& item : list.items) {
-    if (held_out(item)) item.split = Split::kValidation;
+  hold_out(list, {std::next(classes.begin(), static_cast<std::ptrdiff_t>(kept)),
+                  classes.end()});
+}
+
+void hold_out_fold(ImageList& list, int64_t folds, int64_t fold) {
+  KITH_ASSERT(folds >= 2 && fold >= 1 && fold <= folds);
+  const std::set<int64_t> classes = classes_to_share(list);
+  const auto count = static_cast<int64_t>(classes.size());
+  if (count < folds) {
+    throw ConfigError(std::to_string(count) + " training classes cannot be " +
+                      std::to_string(folds) +
+                      " folds; 'train.folds' must not be greater");
   }
+  const auto at = [&](int64_t f) {
+    return std::next(classes.begin(), count * f / folds);
+  };
+  hold_out(list, {at(fold - 1), at(fold)});
 }
 
 }  // namespace kith

@@ -88,4 +88,10 @@ void add_rotated_classes(ImageList& list);
 /// would be held out or none would remain.
 void hold_out_classes(ImageList& list, double share);
 
+/// The same for one of `folds` parts of the training classes, in the order of
+/// their labels: of C classes, fold f (from 1) holds those at positions
+/// [C (f - 1) / folds, C f / folds), rounded down. ConfigError if there are
+/// fewer classes than folds.
+void hold_out_fold(ImageList& list, int64_t folds, int64_t fold);
+
 }  // namespace kith

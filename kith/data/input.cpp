@@ -1,9 +1,10 @@
 #include "kith/data/input.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "kith/core/error.h"
-#include "kith/data/resize.h"
 
 namespace kith {
 namespace {
@@ -11,13 +12,30 @@ namespace {
 Image fit(const Image& image, const InputOptions& input) {
   const int size = static_cast<int>(input.size);
   const Filter filter = filter_named(input.filter);
+  if (input.any_shape()) {
+    const Size to = size_of_any_shape({image.width, image.height}, input);
+    return resize(image, to.width, to.height, filter);
+  }
   if (input.resize == 0) return resize(image, size, size, filter);
   const Size full = size_with_short_side(image, static_cast<int>(input.resize));
   return resize_window(image, full.width, full.height,
                        centre_box(full.width, full.height, size, size), filter);
 }
 
+/// The multiple of `step`, but 0, that is nearest to a length.
+int nearest_multiple(double length, int64_t step) {
+  const double times = std::round(length / static_cast<double>(step));
+  return static_cast<int>(std::max(times, 1.0) * static_cast<double>(step));
+}
+
 }  // namespace
+
+int64_t InputOptions::as_many(int64_t count, int64_t height,
+                              int64_t width) const {
+  constexpr int64_t kMost = int64_t{1} << 32;  // times pixels: no overflow
+  const int64_t pixels = std::min(count, kMost) * most_pixels();
+  return std::max<int64_t>(1, pixels / (height * width));
+}
 
 void InputOptions::describe(OptionSet& set) {
   set.add("size", size, "Pictures become size x size pixels.").range(1, 4096);
@@ -25,9 +43,20 @@ void InputOptions::describe(OptionSet& set) {
           "For testing, the short side is resized to this and the centre cut "
           "out; 0: resized to size x size, whatever the shape.")
       .range(0, 8192);
+  set.add("long_side", long_side,
+          "Pictures keep their shape: they are shrunk until the long side has "
+          "so many pixels, and smaller ones stay as they are. 0: all become "
+          "size x size.")
+      .range(0, 8192);
+  set.add("multiple", multiple,
+          "With long_side, both sides are rounded to a multiple of this: more "
+          "pictures have the same size and go through the network together.")
+      .range(1, 8192);
   set.add("filter", filter, "How pictures are resized.")
       .choices({"bilinear", "bicubic"});
-  set.add("colour", colour, "Colour of the input.").choices({"grey", "rgb"});
+  set.add("colour", colour,
+          "Colour of the input; bgr has the channels in the order of Caffe.")
+      .choices({"grey", "rgb", "bgr"});
   set.add("mean", mean, "Subtracted from values in [0, 1], one a channel.");
   set.add("std", std, "Divides after the subtraction, one a channel.")
       .positive();
@@ -48,6 +77,41 @@ void InputOptions::check() const {
         "'model.input.size' (" +
         std::to_string(size) + "), got " + std::to_string(resize));
   }
+  if (any_shape() && resize != 0) {
+    throw ConfigError(
+        "'model.input.resize' cuts out a square, and 'model.input.long_side' "
+        "keeps the shape: set one of them to 0");
+  }
+  if (any_shape() && long_side % multiple != 0) {
+    throw ConfigError(
+        "'model.input.long_side' must be a multiple of "
+        "'model.input.multiple' (" +
+        std::to_string(multiple) + "), got " + std::to_string(long_side));
+  }
+}
+
+Size size_within(const Size& size, int side) {
+  if (std::max(size.width, size.height) <= side) return size;
+  const bool is_wide = size.width >= size.height;
+  const double ratio =
+      static_cast<double>(size.width) / static_cast<double>(size.height);
+  const double exact = is_wide ? side / ratio : side * ratio;
+  const auto error = [&](int other) {
+    return std::abs(ratio - (is_wide ? static_cast<double>(side) / other
+                                     : static_cast<double>(other) / side));
+  };
+  const int below = static_cast<int>(std::floor(exact));
+  const int above = static_cast<int>(std::ceil(exact));
+  const int other =
+      below < 1 ? 1 : (error(below) <= error(above) ? below : above);
+  return is_wide ? Size{side, other} : Size{other, side};
+}
+
+Size size_of_any_shape(const Size& size, const InputOptions& input,
+                       double scale) {
+  const Size full = size_within(size, static_cast<int>(input.long_side));
+  return {nearest_multiple(full.width * scale, input.multiple),
+          nearest_multiple(full.height * scale, input.multiple)};
 }
 
 Image prepare_image(const Image& image, const InputOptions& input,
@@ -62,8 +126,8 @@ Image prepare_image(const Image& image, const InputOptions& input,
     advance(to_channels(image, static_cast<int>(input.channels())));
   }
   for (const auto& step : augmentations) advance(step->apply(*current, rng));
-  if (!augmentations.empty() && changed.width == input.size &&
-      changed.height == input.size) {
+  if (!augmentations.empty() && !input.any_shape() &&
+      changed.width == input.size && changed.height == input.size) {
     return changed;
   }
   return fit(*current, input);

@@ -8,6 +8,7 @@
 #include "kith/data/augment.h"
 #include "kith/data/colour.h"
 #include "kith/data/image.h"
+#include "kith/data/resize.h"
 
 namespace kith {
 
@@ -16,6 +17,8 @@ namespace kith {
 struct InputOptions {
   int64_t size = 64;
   int64_t resize = 0;
+  int64_t long_side = 0;
+  int64_t multiple = 32;
   std::string filter = "bilinear";
   std::string colour = "grey";
   std::vector<double> mean = {0.5};
@@ -23,17 +26,42 @@ struct InputOptions {
 
   int64_t channels() const { return colour == "grey" ? 1 : 3; }
 
+  /// Whether pictures keep their shape, so that their sizes differ.
+  bool any_shape() const { return long_side > 0; }
+
+  /// How many pixels the largest picture has.
+  int64_t most_pixels() const {
+    return any_shape() ? long_side * long_side : size * size;
+  }
+
+  /// How many pictures of a size have no more pixels than `count` of the
+  /// largest ones; at least one. The network needs memory by pixels.
+  int64_t as_many(int64_t count, int64_t height, int64_t width) const;
+
   void describe(OptionSet& set);
 
-  /// Throws ConfigError if mean or std do not fit the channels, or `resize`
-  /// does not fit the size.
+  /// Throws ConfigError if mean or std do not fit the channels, `resize` does
+  /// not fit the size, or `multiple` not `long_side`.
   void check() const;
 };
+
+/// The largest size with this aspect ratio in a square of `side` pixels; the
+/// size itself if it fits. The shorter side is the whole number, at least 1,
+/// that keeps the ratio of the sides best: sizes are those of Pillow's
+/// Image.thumbnail.
+Size size_within(const Size& size, int side);
+
+/// The size that a picture has with `long_side`: size_within(size, long_side)
+/// times `scale`, with both sides rounded to the nearest multiple of `multiple`
+/// above 0.
+Size size_of_any_shape(const Size& size, const InputOptions& input,
+                       double scale = 1.0);
 
 /// Converts to grey or RGB, augments (training only; pass an empty list
 /// otherwise) and, unless that gave size x size pixels, goes on as for testing:
 /// the short side is resized to `resize` and the centre cut out, or, if
 /// `resize` is 0, the picture is resized to size x size whatever its shape.
+/// With `long_side` it is resized to size_of_any_shape() instead.
 Image prepare_image(const Image& image, const InputOptions& input,
                     const Augmentations& augmentations, Rng& rng);
 

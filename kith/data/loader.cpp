@@ -6,6 +6,7 @@
 #include <exception>
 #include <limits>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <thread>
 
@@ -20,7 +21,9 @@ constexpr int64_t kNoError = std::numeric_limits<int64_t>::max();
 struct Pending {
   std::mutex fit_mutex;  ///< For fit() alone: the first image allocates.
   Batch batch;
+  std::vector<std::vector<Image>> waiting;  ///< [count] Pictures of any size.
   int64_t missing = 0;
+  bool ready = false;
   int64_t error_position = kNoError;
   std::exception_ptr error;
 };
@@ -38,10 +41,12 @@ std::shared_ptr<uint8_t[]> plain_memory(size_t bytes) {
 /// counted.
 class Loader::State {
  public:
+  /// One of the functions is empty.
   State(std::vector<std::vector<int64_t>> batches, LoadFunction load,
-        const LoaderOptions& options)
+        LoadPicturesFunction load_pictures, const LoaderOptions& options)
       : batches_(std::move(batches)),
         load_(std::move(load)),
+        load_pictures_(std::move(load_pictures)),
         allocate_(options.allocate ? options.allocate : plain_memory),
         window_(std::max<int64_t>(options.prefetch, 0) + 1) {
     try {
@@ -63,9 +68,8 @@ class Loader::State {
   Batch next() {
     KITH_ASSERT(remaining() > 0);
     std::unique_lock lock(mutex_);
-    batch_ready_.wait(lock, [this] {
-      return !pending_.empty() && pending_.front()->missing == 0;
-    });
+    batch_ready_.wait(
+        lock, [this] { return !pending_.empty() && pending_.front()->ready; });
     const std::unique_ptr<Pending> done = std::move(pending_.front());
     pending_.pop_front();
     ++taken_;
@@ -101,7 +105,16 @@ class Loader::State {
       lock.unlock();
       const std::exception_ptr error = make(task);
       lock.lock();
-      finish(task, error);
+      keep_first_error(task, error);
+      if (--task.pending->missing > 0) continue;
+      if (load_pictures_ && !task.pending->error) {
+        lock.unlock();  // nobody else works on this batch any more
+        const std::exception_ptr late = join_waiting(*task.pending);
+        lock.lock();
+        task.pending->error = late;
+      }
+      task.pending->ready = true;
+      batch_ready_.notify_all();
     }
   }
 
@@ -117,6 +130,7 @@ class Loader::State {
       auto pending = std::make_unique<Pending>();
       pending->batch.indices = indices;
       pending->missing = static_cast<int64_t>(indices.size());
+      if (load_pictures_) pending->waiting.resize(indices.size());
       pending_.push_back(std::move(pending));
     }
     const Task task{pending_.back().get(), next_batch_, next_position_,
@@ -131,6 +145,14 @@ class Loader::State {
   /// Loads an image into its place; called without the lock.
   std::exception_ptr make(const Task& task) {
     try {
+      if (load_pictures_) {
+        std::vector<Image> pictures =
+            load_pictures_(task.batch, task.position, task.index);
+        KITH_ASSERT(!pictures.empty());
+        task.pending->waiting[static_cast<size_t>(task.position)] =
+            std::move(pictures);
+        return nullptr;
+      }
       const Image image = load_(task.batch, task.position, task.index);
       uint8_t* pixels = fit(*task.pending, image);
       std::copy(
@@ -142,39 +164,54 @@ class Loader::State {
     }
   }
 
-  /// Counts an image as done; called with the lock held.
-  void finish(const Task& task, const std::exception_ptr& error) {
-    Pending& pending = *task.pending;
-    if (error && task.position < pending.error_position) {
-      pending.error_position = task.position;
-      pending.error = error;
+  std::exception_ptr join_waiting(Pending& pending) {
+    try {
+      pending.batch.parts =
+          join_pictures(pending.waiting, [this](size_t bytes) {
+            const std::lock_guard allocate_lock(allocate_mutex_);
+            return allocate_(bytes);
+          });
+      return nullptr;
+    } catch (...) {
+      return std::current_exception();
     }
-    if (--pending.missing == 0) batch_ready_.notify_all();
+  }
+
+  /// Called with the lock held.
+  static void keep_first_error(const Task& task,
+                               const std::exception_ptr& error) {
+    Pending& pending = *task.pending;
+    if (!error || task.position >= pending.error_position) return;
+    pending.error_position = task.position;
+    pending.error = error;
   }
 
   /// The pixels of the batch. The first image decides the size and allocates;
   /// meanwhile threads that work on other batches go on.
   uint8_t* fit(Pending& pending, const Image& image) {
     const std::lock_guard fit_lock(pending.fit_mutex);
-    Batch& batch = pending.batch;
-    if (!batch.pixels) {
-      batch.height = image.height;
-      batch.width = image.width;
-      batch.channels = image.channels;
-      const std::lock_guard allocate_lock(allocate_mutex_);
-      batch.pixels = allocate_(batch.bytes());
-      KITH_ASSERT(batch.pixels != nullptr);
+    if (pending.batch.parts.empty()) {
+      pending.batch.parts = {whole_batch(pending.batch.count(), image)};
     }
-    if (batch.height != image.height || batch.width != image.width ||
-        batch.channels != image.channels) {
+    const BatchPart& part = pending.batch.parts.front();
+    if (part.height != image.height || part.width != image.width ||
+        part.channels != image.channels) {
       throw std::logic_error("bug in kith: images of one batch differ in size");
     }
-    return batch.pixels.get();
+    return part.pixels.get();
+  }
+
+  BatchPart whole_batch(int64_t count, const Image& like) {
+    std::vector<int64_t> all(static_cast<size_t>(count));
+    std::iota(all.begin(), all.end(), 0);
+    const std::lock_guard allocate_lock(allocate_mutex_);
+    return make_part(std::move(all), like, allocate_);
   }
 
   const std::vector<std::vector<int64_t>> batches_;
   const LoadFunction load_;
-  const decltype(LoaderOptions::allocate) allocate_;
+  const LoadPicturesFunction load_pictures_;
+  const PixelMemory allocate_;
   const int64_t window_;
 
   std::mutex allocate_mutex_;
@@ -192,8 +229,15 @@ class Loader::State {
 Loader::Loader(std::vector<std::vector<int64_t>> batches, LoadFunction load,
                const LoaderOptions& options) {
   for (const auto& batch : batches) KITH_ASSERT(!batch.empty());
-  state_ =
-      std::make_unique<State>(std::move(batches), std::move(load), options);
+  state_ = std::make_unique<State>(std::move(batches), std::move(load),
+                                   LoadPicturesFunction(), options);
+}
+
+Loader::Loader(std::vector<std::vector<int64_t>> batches,
+               LoadPicturesFunction load, const LoaderOptions& options) {
+  for (const auto& batch : batches) KITH_ASSERT(!batch.empty());
+  state_ = std::make_unique<State>(std::move(batches), LoadFunction(),
+                                   std::move(load), options);
 }
 
 Loader::~Loader() = default;

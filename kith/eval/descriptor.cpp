@@ -31,6 +31,20 @@ Image resize_whole(const Image& image, int64_t long_side, double scale,
                 static_cast<int>(scaled(full.height, scale)), filter);
 }
 
+Image make_picture(const Image& image, const InputOptions& input,
+                   int64_t long_side, double scale) {
+  const Filter filter = filter_named(input.filter);
+  if (long_side != 0) return resize_whole(image, long_side, scale, filter);
+  if (input.any_shape()) {
+    const Size size =
+        size_of_any_shape({image.width, image.height}, input, scale);
+    return resize(image, size.width, size.height, filter);
+  }
+  const Augmentations none;
+  Rng unused(0, Stream::kAugment);
+  return prepare_image(image, scaled(input, scale), none, unused);
+}
+
 }  // namespace
 
 void DescriptorOptions::describe(OptionSet& set) {
@@ -62,23 +76,6 @@ void DescriptorOptions::check(const Backbone& backbone) const {
       "'eval.long_side' at 0 and 'eval.scales' at [1]");
 }
 
-Size size_within(const Size& size, int side) {
-  if (std::max(size.width, size.height) <= side) return size;
-  const bool is_wide = size.width >= size.height;
-  const double ratio =
-      static_cast<double>(size.width) / static_cast<double>(size.height);
-  const double exact = is_wide ? side / ratio : side * ratio;
-  const auto error = [&](int other) {
-    return std::abs(ratio - (is_wide ? static_cast<double>(side) / other
-                                     : static_cast<double>(other) / side));
-  };
-  const int below = static_cast<int>(std::floor(exact));
-  const int above = static_cast<int>(std::ceil(exact));
-  const int other =
-      below < 1 ? 1 : (error(below) <= error(above) ? below : above);
-  return is_wide ? Size{side, other} : Size{other, side};
-}
-
 std::vector<Image> make_pictures(const Image& image, const InputOptions& input,
                                  const DescriptorOptions& options) {
   Image converted;
@@ -87,15 +84,9 @@ std::vector<Image> make_pictures(const Image& image, const InputOptions& input,
     converted = to_channels(image, static_cast<int>(input.channels()));
     source = &converted;
   }
-  const Filter filter = filter_named(input.filter);
-  const Augmentations none;
-  Rng unused(0, Stream::kAugment);
   std::vector<Image> pictures;
   for (const double scale : options.scales) {
-    pictures.push_back(
-        options.long_side == 0
-            ? prepare_image(*source, scaled(input, scale), none, unused)
-            : resize_whole(*source, options.long_side, scale, filter));
+    pictures.push_back(make_picture(*source, input, options.long_side, scale));
   }
   return pictures;
 }

@@ -5,7 +5,6 @@
 
 #include "kith/core/options.h"
 #include "kith/data/input.h"
-#include "kith/data/resize.h"
 #include "kith/models/backbone.h"
 
 namespace kith {
@@ -35,19 +34,15 @@ struct DescriptorOptions {
 /// pictures of any size takes it.
 constexpr int kShortestSide = 8;
 
-/// The largest size with this aspect ratio in a square of `side` pixels; the
-/// size itself if it fits. The shorter side is the whole number, at least 1,
-/// that keeps the ratio of the sides best: sizes are those of Pillow's
-/// Image.thumbnail.
-Size size_within(const Size& size, int side);
-
 /// The pictures of an image without mirror images, one a scale, in the colour
 /// of the input. Each is resized from the image's own pixels:
 ///
-/// - long_side 0: prepare_image with size and resize times the scale;
+/// - long_side 0: prepare_image with size and resize times the scale, or the
+///   input's own size_of_any_shape times the scale;
 /// - else to size_within(image, long_side) times the scale, nothing cut off.
 ///
-/// Sides times a scale are rounded down, to no less than kShortestSide.
+/// Sides times a scale are rounded down, to no less than kShortestSide; those
+/// of size_of_any_shape to the nearest of its multiples.
 std::vector<Image> make_pictures(const Image& image, const InputOptions& input,
                                  const DescriptorOptions& options);
 

@@ -9,7 +9,7 @@
 namespace kith {
 namespace {
 
-/// One picture an image, of the network's own size.
+/// One picture an image, all of the network's own size.
 Tensor embed_plain(EmbeddingNet& net, const DataSet& data,
                    const std::vector<int64_t>& indices,
                    const EmbedOptions& options, Progress& progress) {
@@ -31,9 +31,9 @@ Tensor embed_plain(EmbeddingNet& net, const DataSet& data,
   int64_t done = 0;
   while (loader.remaining() > 0) {
     const Batch batch = loader.next();
-    const Upload pixels(pixels_of(batch), net.device());
-    parts.push_back(
-        forward_pixels(net, pixels.get(), parts.empty() ? 0 : options.batch));
+    const Upload pixels(pixels_of(batch.parts.front()), net.device());
+    parts.push_back(forward_pixels(
+        net, pixels.get(), parts.empty() ? 0 : options.batch, options.pooled));
     // The GPU has read the batch's memory before it goes to the next one.
     pixels.wait();
     done += batch.count();
@@ -53,7 +53,7 @@ Tensor embed(EmbeddingNet& net, const DataSet& data,
   const bool was_training = net.is_training();
   net.eval();
   const Tensor embeddings =
-      options.descriptor.is_plain()
+      options.descriptor.is_plain() && !net.input().any_shape()
           ? embed_plain(net, data, indices, options, progress)
           : embed_pictures(net, data, indices, options, progress);
   net.train(was_training);

@@ -20,6 +20,7 @@ struct EmbedOptions {
   ImageCache* cache = nullptr;  ///< Of decoded images; null: none.
   DescriptorOptions descriptor = {};
   const Whitening* whitening = nullptr;  ///< Of unit descriptors; null: none.
+  bool pooled = false;  ///< What the head's linear layer is given, instead.
   /// Makes of a picture, as the network would see it, another of the same
   /// size; with the image's position in the list. Empty: none.
   std::function<Image(const Image&, int64_t)> change = {};

@@ -9,14 +9,16 @@
 
 namespace kith {
 
-/// Embeddings of pixels [N, H, W, C]. On a GPU a batch that is smaller than the
-/// `usual` one is filled up: preparing convolutions for another shape takes
-/// seconds.
-Tensor forward_pixels(EmbeddingNet& net, const Tensor& pixels, int64_t usual);
+/// Embeddings of pixels [N, H, W, C], or what their linear layer is given if
+/// `pooled`. On a GPU a batch that is smaller than the `usual` one is filled
+/// up: preparing convolutions for another shape takes seconds.
+Tensor forward_pixels(EmbeddingNet& net, const Tensor& pixels, int64_t usual,
+                      bool pooled);
 
 /// The part of embed() for images that are embedded in several pictures, or in
 /// pictures of any size: descriptors as options.descriptor says, [N, dim] unit
-/// rows in the order of `indices`. The network is in evaluation mode.
+/// rows in the order of `indices`; of a plain descriptor the network's own
+/// rows. The network is in evaluation mode.
 ///
 /// Pictures of one size go through the network together: as many as have the
 /// pixels of `options.batch` pictures of the model's own input, so that the

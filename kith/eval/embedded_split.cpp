@@ -1,10 +1,10 @@
 #include "kith/eval/embedded_split.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <torch/torch.h>
 
+#include "kith/eval/student_t.h"
 #include "kith/ops/pairwise.h"
 
 namespace kith {
@@ -21,27 +21,6 @@ Tensor find_rows(const std::vector<int64_t>& all,
                                                          : -1);
   }
   return torch::tensor(rows, torch::kLong);
-}
-
-/// The 0.975 quantile of Student's t with the degrees of freedom of n values;
-/// beyond 30 the normal distribution's is near enough.
-double t_quantile(size_t n) {
-  constexpr double kTable[] = {
-      12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-      2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-      2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-  return n - 2 < std::size(kTable) ? kTable[n - 2] : 1.960;
-}
-
-Interval interval_of_draws(const std::vector<double>& draws) {
-  const auto n = static_cast<double>(draws.size());
-  double mean = 0;
-  for (double value : draws) mean += value / n;
-  double squares = 0;
-  for (double value : draws) squares += (value - mean) * (value - mean);
-  const double half =
-      t_quantile(draws.size()) * std::sqrt(squares / (n - 1) / n);
-  return {mean - half, mean + half};
 }
 
 /// The draws of one task as one part.
@@ -63,7 +42,7 @@ EvalResult merge_draws(std::vector<EvalResult> draws, bool with_intervals) {
       metric.value += value / static_cast<double>(values.size());
     }
     metric.interval.reset();
-    if (with_intervals) metric.interval = interval_of_draws(values);
+    if (with_intervals) metric.interval = interval_of_mean(values);
   }
   std::vector<int64_t>& labels = merged.parts[0].query_labels;
   for (size_t d = 1; d < draws.size(); ++d) {
@@ -97,9 +76,8 @@ Scored EmbeddedSplit::scored(const EvalTask& task) const {
   return scored;
 }
 
-EmbeddedSplit embed_split(EmbeddingNet& net, const DataSet& data, Split split,
-                          const Protocol& protocol, const EmbedOptions& options,
-                          Progress& progress) {
+EmbeddedSplit plan_split(const DataSet& data, Split split,
+                         const Protocol& protocol) {
   EmbeddedSplit result;
   result.tasks = eval_tasks(protocol, data.list(), split);
   std::vector<int64_t>& all = result.rows_of;
@@ -109,8 +87,16 @@ EmbeddedSplit embed_split(EmbeddingNet& net, const DataSet& data, Split split,
   }
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
-  result.embeddings = normalize_rows(embed(net, data, all, options, progress));
   result.labels = data.list().labels(all);
+  return result;
+}
+
+EmbeddedSplit embed_split(EmbeddingNet& net, const DataSet& data, Split split,
+                          const Protocol& protocol, const EmbedOptions& options,
+                          Progress& progress) {
+  EmbeddedSplit result = plan_split(data, split, protocol);
+  result.embeddings =
+      normalize_rows(embed(net, data, result.rows_of, options, progress));
   return result;
 }
 

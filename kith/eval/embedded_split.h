@@ -19,6 +19,11 @@ struct EmbeddedSplit {
   Scored scored(const EvalTask& task) const;
 };
 
+/// The tasks of a split and the images in them, without embeddings. Throws
+/// DataError if one is empty.
+EmbeddedSplit plan_split(const DataSet& data, Split split,
+                         const Protocol& protocol);
+
 /// Embeds the queries and galleries of all tasks. Throws DataError if one is
 /// empty.
 EmbeddedSplit embed_split(EmbeddingNet& net, const DataSet& data, Split split,

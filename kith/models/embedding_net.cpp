@@ -24,6 +24,16 @@ Tensor by_channel(const std::vector<double>& values) {
   return torch::tensor(values, torch::kDouble).view({-1, 1, 1});
 }
 
+void check_shapes(const InputOptions& input, const Backbone& backbone) {
+  const std::string reason = backbone.fixed_size();
+  if (!input.any_shape() || reason.empty()) return;
+  throw ConfigError(
+      "'model.input.long_side' needs a backbone that takes pictures of any "
+      "size, but this is " +
+      reason +
+      ": take a convolutional backbone such as resnet50, or leave it at 0");
+}
+
 }  // namespace
 
 void ModelOptions::describe(OptionSet& set) {
@@ -40,10 +50,10 @@ void ModelOptions::describe(OptionSet& set) {
       .choices({"float32", "tf32", "bf16"});
 }
 
-Tensor pixels_of(const Batch& batch) {
-  const auto pixels = batch.pixels;
+Tensor pixels_of(const BatchPart& part) {
+  const auto pixels = part.pixels;
   return torch::from_blob(
-      pixels.get(), {batch.count(), batch.height, batch.width, batch.channels},
+      pixels.get(), {part.count(), part.height, part.width, part.channels},
       [pixels](void*) {}, torch::kByte);
 }
 
@@ -59,6 +69,7 @@ EmbeddingNet::EmbeddingNet(const ConfigNode& section)
       part(section, "backbone"), "model.backbone",
       BackboneInput{input_.channels(), input_.size, options_.bn});
   register_module("backbone", backbone_);
+  check_shapes(input_, *backbone_);
   const auto head =
       read_options<HeadOptions>(part(section, "head"), "model.head");
   dim_ = head.dim;
@@ -101,21 +112,30 @@ Tensor EmbeddingNet::prepare(const Tensor& pixels) const {
                         pixels.scalar_type() == torch::kByte,
                     "[prepare] expected bytes [N, H, W, ", input_.channels(),
                     "], got ", pixels.toString(), " ", pixels.sizes());
+  const Tensor ordered = input_.colour == "bgr" ? pixels.flip({3}) : pixels;
   // One pass over the memory. The result has the layout of the pixels and the
   // type of the network.
   const auto like = pixels.options().dtype(parameters().front().dtype());
   const Tensor images = torch::addcmul(
-      shift_.to(like), pixels.permute({0, 3, 1, 2}), scale_.to(like));
+      shift_.to(like), ordered.permute({0, 3, 1, 2}), scale_.to(like));
   return images.is_cuda() ? images : images.contiguous();
 }
 
+Features EmbeddingNet::features_of(const Tensor& images, const Mixing& mixing) {
+  const Autocast autocast(images.is_cuda() && options_.precision == "bf16");
+  return backbone_->forward(images, mixing);
+}
+
 Tensor EmbeddingNet::forward(const Tensor& images, const Mixing& mixing) {
-  const auto features = [&] {
-    const Autocast autocast(images.is_cuda() && options_.precision == "bf16");
-    return backbone_->forward(images, mixing);
-  }();
+  const Features features = features_of(images, mixing);
   const Autocast off(false);
   return head_->forward(features);
+}
+
+Tensor EmbeddingNet::pooled(const Tensor& images) {
+  const Features features = features_of(images, {});
+  const Autocast off(false);
+  return head_->pooled(features);
 }
 
 NamedTensors EmbeddingNet::state() const {

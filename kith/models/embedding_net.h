@@ -4,8 +4,8 @@
 #include <string>
 
 #include "kith/core/tensor.h"
+#include "kith/data/batch.h"
 #include "kith/data/input.h"
-#include "kith/data/loader.h"
 #include "kith/models/backbone.h"
 #include "kith/models/head.h"
 
@@ -20,20 +20,22 @@ struct ModelOptions {
   void describe(OptionSet& set);
 };
 
-/// The pixels of a batch as a tensor on the CPU, [N, H, W, C] bytes: a view,
-/// which keeps the memory alive.
-Tensor pixels_of(const Batch& batch);
+/// The pixels of a part of a batch as a tensor on the CPU, [N, H, W, C] bytes:
+/// a view, which keeps the memory alive.
+Tensor pixels_of(const BatchPart& part);
 
 /// Backbone and head, made from a `model:` section.
 class EmbeddingNet final : public torch::nn::Module {
  public:
-  /// Weights come from LibTorch's generator: seed it first.
+  /// Weights come from LibTorch's generator: seed it first. ConfigError if the
+  /// backbone does not take pictures of the sizes of `input`.
   explicit EmbeddingNet(const ConfigNode& section);
 
   const InputOptions& input() const { return input_; }
   const ModelOptions& options() const { return options_; }
   int64_t dim() const { return dim_; }
   Backbone& backbone() { return *backbone_; }
+  Head& head() { return *head_; }
   c10::Device device() const;
 
   /// Moves the network. On a GPU the weights of convolutions are laid out with
@@ -63,10 +65,15 @@ class EmbeddingNet final : public torch::nn::Module {
   /// bfloat16 on a GPU; the head always computes in float32.
   Tensor forward(const Tensor& images, const Mixing& mixing = {});
 
+  /// [N, C, H, W] -> [N, F], what the head's linear layer is given.
+  Tensor pooled(const Tensor& images);
+
   /// Parameters and buffers by name, as checkpoints store them.
   NamedTensors state() const;
 
  private:
+  Features features_of(const Tensor& images, const Mixing& mixing);
+
   ModelOptions options_;
   InputOptions input_;
   Tensor scale_;  ///< [C, 1, 1] double: 1 / (255 std)

@@ -24,10 +24,17 @@ void HeadOptions::describe(OptionSet& set) {
       .choices({"none", "before", "after"});
   set.add("layer_norm_affine", layer_norm_affine,
           "LayerNorm has a learnt scale and shift.");
+  set.add("l2_before", l2_before,
+          "What was pooled is made a unit vector before anything else.");
   set.add("init", init,
-          "How the linear layer starts: uniform (LibTorch's), or he_normal: "
-          "weights of variance 2 / dim (fan_out), no bias.")
-      .choices({"uniform", "he_normal"});
+          "How the linear layer starts: uniform (LibTorch's), he_normal: "
+          "weights of variance 2 / dim (fan_out), no bias, or whitening: PCA "
+          "whitening of what it is given for training images.")
+      .choices({"uniform", "he_normal", "whitening"});
+  set.add("whiten_images", whiten_images,
+          "At most so many training images, drawn by train.seed, are whitened; "
+          "more than `dim` are needed.")
+      .range(2);
   set.add("l2", l2, "Embeddings are unit vectors.");
 }
 
@@ -42,6 +49,13 @@ Head::Head(const HeadOptions& options, const Backbone& backbone)
     gem_p_ = register_parameter("gem_p", torch::full({1}, options.gem_p));
   }
   const int64_t features = backbone.features();
+  if (options.init == "whitening" && options.dim > features) {
+    throw ConfigError(
+        "'model.head.init' is whitening, which makes at most as "
+        "many dimensions as the backbone has features: set "
+        "'model.head.dim' to at most " +
+        std::to_string(features) + ", got " + std::to_string(options.dim));
+  }
   if (options.layer_norm != "none") {
     const int64_t width =
         options.layer_norm == "before" ? features : options.dim;
@@ -68,10 +82,20 @@ Tensor Head::pool(const Features& features) const {
   return map.clamp_min(1e-6).pow(gem_p_).mean({2, 3}).pow(gem_p_.reciprocal());
 }
 
-Tensor Head::forward(const Features& features) {
+Tensor Head::pooled(const Features& features) {
   Tensor x = pool(features);
-  if (options_.layer_norm == "before") x = norm_(x);
-  x = linear_(x);
+  if (options_.l2_before) x = normalize_rows(x);
+  return options_.layer_norm == "before" ? norm_(x) : x;
+}
+
+void Head::set_linear(const Tensor& projection, const Tensor& mean) {
+  const torch::NoGradGuard no_grad;
+  linear_->weight.copy_(projection);
+  linear_->bias.copy_(-projection.mv(mean));
+}
+
+Tensor Head::forward(const Features& features) {
+  Tensor x = linear_(pooled(features));
   if (options_.layer_norm == "after") x = norm_(x);
   return options_.l2 ? normalize_rows(x) : x;
 }

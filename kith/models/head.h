@@ -15,13 +15,15 @@ struct HeadOptions {
   double gem_p = 3.0;
   std::string layer_norm = "none";
   bool layer_norm_affine = true;
+  bool l2_before = false;
   std::string init = "uniform";
+  int64_t whiten_images = 10'000;
   bool l2 = true;
 
   void describe(OptionSet& set);
 };
 
-/// From features to an embedding: pooling, LayerNorm (before or after the
+/// From features to an embedding: pooling, L2, LayerNorm (before or after the
 /// linear layer), linear, L2.
 ///
 /// GeM (Radenovic et al., 2019): (mean over positions of max(f, 1e-6)^p)^(1/p)
@@ -30,11 +32,20 @@ struct HeadOptions {
 /// and leaves the map alone.
 class Head final : public torch::nn::Module {
  public:
-  /// ConfigError if the backbone lacks what is pooled.
+  /// ConfigError if the backbone lacks what is pooled, or has fewer features
+  /// than a whitening is to have dimensions.
   Head(const HeadOptions& options, const Backbone& backbone);
 
   /// -> [N, dim], in the precision of the head's weights.
   Tensor forward(const Features& features);
+
+  /// What goes into the linear layer, [N, F].
+  Tensor pooled(const Features& features);
+
+  const HeadOptions& options() const { return options_; }
+
+  /// Sets the linear layer to projection (x - mean), given [dim, F] and [F].
+  void set_linear(const Tensor& projection, const Tensor& mean);
 
  private:
   Tensor pool(const Features& features) const;

@@ -14,6 +14,9 @@ DryRun Trainer::dry_run() {
   DryRun result;
   result.steps_an_epoch = epoch.steps;
   result.steps = epoch.steps * config_.train.last_epoch();
+  if (config_.train.steps > 0) {
+    result.steps = std::min(result.steps, config_.train.steps);
+  }
   net_->train();
   while (epoch.loader->remaining() > 0) {
     PhaseMeter meter(device_);
@@ -23,6 +26,14 @@ DryRun Trainer::dry_run() {
   result.chunks = multistage_->chunks();
   result.graphs_kept = multistage_->graphs_kept();
 
+  if (config_.eval.evaluates()) estimate_evaluations(result);
+  result.seconds =
+      static_cast<double>(result.steps) * result.step.phases.seconds() +
+      static_cast<double>(result.evaluations) * result.eval_seconds;
+  return result;
+}
+
+void Trainer::estimate_evaluations(DryRun& result) {
   const Split split = eval_split(config_.eval, data_.list());
   std::vector<int64_t> images = data_.list().of_split(split);
   result.eval_images = static_cast<int64_t>(images.size());
@@ -34,13 +45,10 @@ DryRun Trainer::dry_run() {
                         static_cast<double>(result.eval_images) /
                         static_cast<double>(images.size());
   const int64_t every = config_.eval.every;
-  const int64_t epochs = config_.train.last_epoch();
+  const int64_t epochs =
+      (result.steps + result.steps_an_epoch - 1) / result.steps_an_epoch;
   result.evaluations =
       every == 0 ? 1 : epochs / every + (epochs % every == 0 ? 0 : 1);
-  result.seconds =
-      static_cast<double>(result.steps) * result.step.phases.seconds() +
-      static_cast<double>(result.evaluations) * result.eval_seconds;
-  return result;
 }
 
 }  // namespace kith

@@ -1,6 +1,7 @@
 #include "kith/train/multistage.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <torch/torch.h>
@@ -60,87 +61,126 @@ Multistage::Multistage(EmbeddingNet& net, c10::Device device, int64_t sub_batch,
                        KeepGraphs keep)
     : net_(net), device_(device), sub_batch_(sub_batch), keep_(keep) {}
 
-int64_t Multistage::chunk_size() const {
-  const int64_t count = pixels_.size(0);
-  return sub_batch_ == 0 ? count : std::min(sub_batch_, count);
+int64_t Multistage::chunks() const {
+  return static_cast<int64_t>(chunks_.size());
 }
 
-Upload Multistage::start_upload(int64_t chunk) const {
-  if (chunk >= chunks_) return {};
-  const int64_t begin = chunk * chunk_size();
-  const int64_t end = std::min(begin + chunk_size(), pixels_.size(0));
-  return Upload(pixels_.slice(0, begin, end), device_);
+void Multistage::cut_into_chunks() {
+  chunks_.clear();
+  std::vector<int64_t> order;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    const Tensor& pixels = parts_[i].pixels;
+    const int64_t count = pixels.size(0);
+    const int64_t most =
+        sub_batch_ == 0
+            ? count
+            : net_.input().as_many(sub_batch_, pixels.size(1), pixels.size(2));
+    for (int64_t begin = 0; begin < count; begin += most) {
+      const int64_t here = std::min(most, count - begin);
+      chunks_.push_back(
+          {i, begin, here, here * pixels.size(1) * pixels.size(2)});
+    }
+    const std::vector<int64_t>& positions = parts_[i].positions;
+    order.insert(order.end(), positions.begin(), positions.end());
+  }
+  const bool in_order = std::is_sorted(order.begin(), order.end());
+  order_ = in_order ? Tensor() : torch::tensor(order, torch::kLong).to(device_);
+}
+
+Tensor Multistage::pixels_of(const Chunk& chunk) const {
+  return parts_[chunk.part].pixels.narrow(0, chunk.begin, chunk.count);
+}
+
+Upload Multistage::start_upload(size_t chunk) const {
+  if (chunk >= chunks_.size()) return {};
+  return Upload(pixels_of(chunks_[chunk]), device_);
 }
 
 /// One copy to the device serves all chunks and both passes.
 Tensor Multistage::draw_all_partners(const Mixup& mixup) const {
   std::vector<Tensor> all;
-  for (int64_t chunk = 0; chunk < chunks_; ++chunk) {
-    const int64_t begin = chunk * chunk_size();
-    const int64_t count = std::min(chunk_size(), pixels_.size(0) - begin);
-    all.push_back(draw_partners(mixup, chunk, count) + begin);
+  for (const Chunk& chunk : chunks_) {
+    const auto number = static_cast<int64_t>(all.size());
+    all.push_back(draw_partners(mixup, number, chunk.count) + chunk.begin);
   }
   return torch::cat(all).to(device_);
 }
 
-Mixing Multistage::mixing_of(int64_t chunk, int64_t images) const {
+Mixing Multistage::mixing_of(const Chunk& chunk) const {
   if (!mixup_) return {};
-  const int64_t begin = chunk * chunk_size();
   return {mixup_->lambda, mixup_->point,
-          partners_.narrow(0, begin, images) - begin};
+          partners_.narrow(0, chunk.begin, chunk.count) - chunk.begin};
 }
 
-Tensor Multistage::forward(int64_t chunk, const Tensor& pixels) const {
-  torch::manual_seed(Rng(seed_, Stream::kStep, {chunk}).next());
-  return net_.forward(net_.prepare(pixels), mixing_of(chunk, pixels.size(0)));
+Tensor Multistage::forward(size_t chunk, const Tensor& pixels) const {
+  const auto number = static_cast<int64_t>(chunk);
+  torch::manual_seed(Rng(seed_, Stream::kStep, {number}).next());
+  return net_.forward(net_.prepare(pixels), mixing_of(chunks_[chunk]));
 }
 
 Tensor Multistage::embed(const Tensor& pixels, uint64_t seed,
                          const std::optional<Mixup>& mixup) {
+  std::vector<int64_t> positions(static_cast<size_t>(pixels.size(0)));
+  std::iota(positions.begin(), positions.end(), 0);
+  std::vector<Part> whole = {{pixels, std::move(positions)}};
+  return embed(std::move(whole), seed, mixup);
+}
+
+Tensor Multistage::embed(std::vector<Part> parts, uint64_t seed,
+                         const std::optional<Mixup>& mixup) {
+  KITH_ASSERT(!parts.empty() && (!mixup || parts.size() == 1));
   drop();
-  pixels_ = pixels;
+  parts_ = std::move(parts);
   seed_ = seed;
-  chunks_ = (pixels.size(0) + chunk_size() - 1) / chunk_size();
+  cut_into_chunks();
   mixup_ = mixup;
   partners_ = mixup ? draw_all_partners(*mixup) : Tensor();
   kept_ = 0;
   bool keep = keep_ != KeepGraphs::kNone;
-  std::vector<Tensor> parts;
+  std::vector<Tensor> outputs;
   Upload next = start_upload(0);
-  for (int64_t chunk = 0; chunk < chunks_; ++chunk) {
+  for (size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
     const Tensor here = next.get();
     next = start_upload(chunk + 1);
+    const int64_t pixels = chunks_[chunk].pixels;
     // The first chunks keep their graphs: backward() frees these before it
     // computes the others again.
-    keep = keep && (keep_ == KeepGraphs::kAll || fits(here.size(0)));
+    keep = keep && (keep_ == KeepGraphs::kAll || fits(pixels));
     const torch::AutoGradMode with_graph(keep);
     const int64_t before = memory_in_use();
-    const Tensor part = forward(chunk, here);
-    parts.push_back(part.detach());
+    const Tensor output = forward(chunk, here);
+    outputs.push_back(output.detach());
     if (!keep) continue;
-    graphs_.push_back(part);
+    graphs_.push_back(output);
     ++kept_;
     const auto bytes = static_cast<double>(memory_in_use() - before);
-    graph_bytes_an_image_ = std::max(graph_bytes_an_image_,
-                                     bytes / static_cast<double>(here.size(0)));
+    graph_bytes_a_pixel_ =
+        std::max(graph_bytes_a_pixel_, bytes / static_cast<double>(pixels));
   }
-  return torch::cat(parts).requires_grad_();
+  Tensor all = torch::cat(outputs);
+  if (order_.defined())
+    all = torch::empty_like(all).index_copy_(0, order_, all);
+  return all.requires_grad_();
 }
 
 void Multistage::backward(const Tensor& gradient) {
-  KITH_ASSERT(pixels_.defined() && gradient.size(0) == pixels_.size(0));
-  const std::vector<Tensor> parts = gradient.split(chunk_size());
-  for (int64_t chunk = 0; chunk < kept_; ++chunk) {
-    const auto place = static_cast<size_t>(chunk);
-    std::exchange(graphs_[place], Tensor()).backward(parts[place]);
+  KITH_ASSERT(!parts_.empty());
+  const Tensor rows =
+      order_.defined() ? gradient.index_select(0, order_) : gradient;
+  std::vector<int64_t> counts;
+  for (const Chunk& chunk : chunks_) counts.push_back(chunk.count);
+  const std::vector<Tensor> parts = rows.split_with_sizes(counts);
+  const auto kept = static_cast<size_t>(kept_);
+  for (size_t chunk = 0; chunk < kept; ++chunk) {
+    std::exchange(graphs_[chunk], Tensor()).backward(parts[chunk]);
   }
-  if (kept_ < chunks_) {
+  if (kept < chunks_.size()) {
     const KeptStatistics statistics(net_);
-    Upload next = start_upload(kept_);
-    for (int64_t chunk = kept_; chunk < chunks_; ++chunk) {
+    Upload next = start_upload(kept);
+    for (size_t chunk = kept; chunk < chunks_.size(); ++chunk) {
       const Tensor here = next.get();
       next = start_upload(chunk + 1);
-      forward(chunk, here).backward(parts[static_cast<size_t>(chunk)]);
+      forward(chunk, here).backward(parts[chunk]);
     }
   }
   drop();
@@ -148,11 +188,14 @@ void Multistage::backward(const Tensor& gradient) {
 
 void Multistage::drop() {
   graphs_.clear();
-  pixels_.reset();
+  parts_.clear();
 }
 
-bool Multistage::halve_sub_batch(int64_t batch) {
-  const int64_t size = sub_batch_ == 0 ? batch : std::min(sub_batch_, batch);
+bool Multistage::halve_sub_batch() {
+  int64_t largest = 0;
+  for (const Chunk& chunk : chunks_) largest = std::max(largest, chunk.pixels);
+  const int64_t unit = net_.input().most_pixels();
+  const int64_t size = (largest + unit - 1) / unit;
   if (size < 2) return false;
   sub_batch_ = (size + 1) / 2;
   return true;
@@ -165,11 +208,11 @@ int64_t Multistage::memory_in_use() const {
 
 /// Whether another graph fits. Backward takes memory beside it: as much again
 /// is a safe bound, for it frees the graph while it goes.
-bool Multistage::fits(int64_t images) const {
+bool Multistage::fits(int64_t pixels) const {
   const int64_t available = device_.is_cuda()
                                 ? gpu_memory(device_.index()).available
                                 : available_bytes().value_or(0);
-  const double wanted = 2 * graph_bytes_an_image_ * static_cast<double>(images);
+  const double wanted = 2 * graph_bytes_a_pixel_ * static_cast<double>(pixels);
   return static_cast<double>(available - kSpareBytes) >= wanted;
 }
 

@@ -36,18 +36,33 @@ KeepGraphs parse_keep_graphs(const std::string& text);
 /// partners depend on `sub_batch`, and the gradients are those of one pass with
 /// the same partners.
 ///
+/// A chunk holds pictures of one size. Those of a batch with several sizes are
+/// of the first size, then the second, and so on; embeddings and gradients stay
+/// in the order of the batch.
+///
 /// A chunk's random numbers (dropout, partners) depend on the seed and its
 /// place alone, so the second pass draws those of the first. Gradients are
 /// added up in the order of the chunks whichever were kept: on the CPU the
 /// result is the same to the bit.
 class Multistage {
  public:
-  /// `sub_batch` pictures make a chunk; 0: the whole batch is one.
+  /// Pictures of one size.
+  struct Part {
+    Tensor pixels;                   ///< [n, H, W, C] bytes in host memory.
+    std::vector<int64_t> positions;  ///< [n] In the batch.
+  };
+
+  /// A chunk has the pixels of `sub_batch` of the network's largest pictures;
+  /// 0: all pictures of a size are one.
   Multistage(EmbeddingNet& net, c10::Device device, int64_t sub_batch,
              KeepGraphs keep);
 
-  /// [M, H, W, C] bytes in host memory -> [M, dim], a leaf that wants a
-  /// gradient. The pictures must stay until backward() is done.
+  /// M pictures in all -> [M, dim], a leaf that wants a gradient. The pictures
+  /// must stay until backward() is done. With mixup there is one part.
+  Tensor embed(std::vector<Part> parts, uint64_t seed,
+               const std::optional<Mixup>& mixup = {});
+
+  /// The same of pictures of one size, [M, H, W, C].
   Tensor embed(const Tensor& pixels, uint64_t seed,
                const std::optional<Mixup>& mixup = {});
 
@@ -62,36 +77,46 @@ class Multistage {
   /// Forgets a batch between embed() and backward().
   void drop();
 
-  int64_t chunks() const { return chunks_; }     ///< Of the last batch.
+  int64_t chunks() const;                        ///< Of the last batch.
   int64_t graphs_kept() const { return kept_; }  ///< Of the last batch.
   int64_t sub_batch() const { return sub_batch_; }
 
-  /// Halves the chunks. `batch` is the size of a batch. False if they cannot
-  /// be smaller.
-  bool halve_sub_batch(int64_t batch);
+  /// Makes the largest chunks of the last batch half as large. False if they
+  /// cannot be smaller.
+  bool halve_sub_batch();
 
  private:
-  Upload start_upload(int64_t chunk) const;
+  /// Pictures of a part: those from `begin` on.
+  struct Chunk {
+    size_t part = 0;
+    int64_t begin = 0;
+    int64_t count = 0;
+    int64_t pixels = 0;  ///< Of all of them.
+  };
+
+  void cut_into_chunks();
+  Tensor pixels_of(const Chunk& chunk) const;
+  Upload start_upload(size_t chunk) const;
   Tensor draw_all_partners(const Mixup& mixup) const;
-  Mixing mixing_of(int64_t chunk, int64_t images) const;
-  Tensor forward(int64_t chunk, const Tensor& pixels) const;
-  bool fits(int64_t images) const;
+  Mixing mixing_of(const Chunk& chunk) const;
+  Tensor forward(size_t chunk, const Tensor& pixels) const;
+  bool fits(int64_t pixels) const;
   int64_t memory_in_use() const;
-  int64_t chunk_size() const;  ///< Of all chunks but the last.
 
   EmbeddingNet& net_;
   c10::Device device_;
   int64_t sub_batch_;
   KeepGraphs keep_;
 
-  Tensor pixels_;  ///< The batch; undefined between batches.
+  std::vector<Part> parts_;  ///< The batch; empty between batches.
+  std::vector<Chunk> chunks_;
+  Tensor order_;  ///< [M] The positions, chunk by chunk; undefined: 0, 1, ...
   uint64_t seed_ = 0;
   std::optional<Mixup> mixup_;
   Tensor partners_;
-  int64_t chunks_ = 0;
-  int64_t kept_ = 0;                 ///< The first chunks keep their graphs.
-  std::vector<Tensor> graphs_;       ///< Their outputs.
-  double graph_bytes_an_image_ = 0;  ///< The most that was seen.
+  int64_t kept_ = 0;                ///< The first chunks keep their graphs.
+  std::vector<Tensor> graphs_;      ///< Their outputs.
+  double graph_bytes_a_pixel_ = 0;  ///< The most that was seen.
 };
 
 }  // namespace kith

@@ -5,23 +5,18 @@
 #include <filesystem>
 #include <utility>
 
-#include <nlohmann/json.hpp>
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/log.h"
 #include "kith/core/timer.h"
-#include "kith/eval/eval_json.h"
-#include "kith/models/weights.h"
 #include "kith/ops/gpu.h"
 #include "kith/train/checkpoint.h"
 #include "kith/train/run_state.h"
 
 namespace kith {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 bool is_bad(const Tensor& tensor) {
   return !torch::isfinite(tensor).all().item<bool>();
@@ -41,122 +36,6 @@ std::string first_bad(const Tensor& embeddings, const Tensor& loss,
 }
 
 }  // namespace
-
-Trainer::Trainer(const RunConfig& config, const DataSet& data,
-                 std::string folder, c10::Device device, Progress& progress)
-    : config_(config),
-      data_(data),
-      split_(data.list()),
-      folder_(std::move(folder)),
-      device_(device),
-      progress_(progress),
-      cache_(std::make_unique<ImageCache>(data, config.train.cache_mb << 20)),
-      state_(std::make_unique<RunState>()) {
-  make_parts();
-  make_optimizer();
-  // Now, not after the first epochs.
-  config.eval.descriptor.check(net_->backbone());
-  eval_tasks(*protocol_, data.list(), eval_split(config.eval, data.list()));
-  warn_of_traps();
-}
-
-Trainer::~Trainer() = default;
-
-void Trainer::make_parts() {
-  make_sampler();
-  augmentations_ = make_augmentations(config_.section("augment"));
-  const auto seed = static_cast<uint64_t>(config_.train.seed);
-  torch::manual_seed(Rng(seed, Stream::kInit).next());
-  net_ = std::make_unique<EmbeddingNet>(config_.section("model"));
-  if (sampler_->wants_pool()) {
-    pool_ = std::make_unique<TrainingPool>(split_.images(), net_->dim());
-  }
-  schedule_ = schedule_registry().make(config_.section("schedule"), "schedule");
-  protocol_ = protocol_registry()
-                  .at(config_.eval.protocol, "eval.protocol")
-                  .make(ConfigNode::map(), "protocol");
-}
-
-void Trainer::make_sampler() {
-  if (split_.images().empty()) {
-    const ConfigNode* path = config_.section("data").find("path");
-    throw DataError(
-        "the train split has no images" +
-        (path == nullptr ? "" : " (data.path: " + path->scalar + ")"));
-  }
-  sampler_ = sampler_registry().make(
-      config_.section("sampler"), "sampler",
-      split_.sampler_input(static_cast<uint64_t>(config_.train.seed)));
-  if (sampler_->wants_pool() && config_.train.mixup > 0) {
-    throw ConfigError(
-        "'train.mixup' gives embeddings of mixed pictures, and this sampler "
-        "chooses by those of single ones: use one or the other");
-  }
-}
-
-/// The network on the device, and what changes its weights.
-void Trainer::make_optimizer() {
-  net_->use_device(device_);
-  net_->apply_precision();
-  multistage_ = std::make_unique<Multistage>(
-      *net_, device_, config_.train.sub_batch,
-      parse_keep_graphs(config_.train.keep_graphs));
-
-  LossContext context;
-  context.classes = split_.classes();
-  context.dim = net_->dim();
-  context.seed = static_cast<uint64_t>(config_.train.seed);
-  objective_ = std::make_unique<Objective>(config_, context, device_);
-
-  NamedTensors parameters;
-  for (const auto& entry : net_->named_parameters()) {
-    parameters.emplace_back(entry.key(), entry.value());
-  }
-  const NamedTensors& learnt = objective_->parameters();
-  parameters.insert(parameters.end(), learnt.begin(), learnt.end());
-  optimizer_ = optimizer_registry().make(config_.section("optimizer"),
-                                         "optimizer", parameters);
-  for (const auto& [name, parameter] : objective_->loss().parameters()) {
-    const double lr = objective_->loss().parameter_lr(name);
-    if (lr > 0) optimizer_->set_lr("loss." + name, lr);
-  }
-}
-
-/// Weights as they are before the first step. Not in the constructor: a run
-/// that is resumed does not need the files.
-void Trainer::start_weights() {
-  if (std::exchange(has_weights_, true)) return;
-  std::string path;
-  WeightReport report;
-  if (!config_.train.init_from.empty()) {
-    path = find_checkpoint(config_.train.init_from);
-    report = start_from_checkpoint(path, *net_);
-  } else if (!net_->options().weights.empty()) {
-    path = net_->options().weights;
-    report = load_weights(path, net_->backbone());
-  } else {
-    return;
-  }
-  const bool complete = report.missing.empty() && report.mismatched.empty();
-  (complete ? log_info : log_warning)(path + ": " + report.summary());
-}
-
-void Trainer::warn_of_traps() const {
-  net_->train();
-  if (config_.train.sub_batch > 0 && !gathered_statistics(*net_).empty()) {
-    log_warning(
-        "batch norm takes its statistics from each part of train.sub_batch "
-        "images, so gradients are not those of the whole batch; model.bn: "
-        "stats keeps the statistics fixed");
-  }
-  if (config_.eval.every > 0 &&
-      eval_split(config_.eval, data_.list()) == Split::kTest) {
-    log_warning(
-        "the best checkpoint is picked on the test split, which flatters it: "
-        "report the last one, or choose on held-out training classes with "
-        "train.validation");
-  }
-}
 
 int64_t Trainer::steps_done() const { return state_->step; }
 
@@ -189,17 +68,17 @@ EvalResult Trainer::run() {
   std::filesystem::create_directories(folder_ + "/checkpoints");
   write_file_atomically(folder_ + "/config.yaml", to_yaml(config_.tree));
   RunLog log(folder_ + "/log.jsonl", state_->step);
-  const int64_t epochs = config_.train.last_epoch();
-  if (state_->epoch == epochs) {  // resumed after the end
+  const bool evaluates = config_.eval.evaluates();
+  if (is_finished()) {  // resumed after the end
     write_metrics();
-    return evaluate_now();
+    return evaluates ? evaluate_now() : EvalResult();
   }
   EvalResult result;
-  while (state_->epoch < epochs) {
+  while (!is_finished()) {
     train_epoch(log);
-    const bool last = state_->epoch == epochs;
     const int64_t every = config_.eval.every;
-    if (last || (every > 0 && state_->epoch % every == 0)) {
+    if (evaluates &&
+        (is_finished() || (every > 0 && state_->epoch % every == 0))) {
       result = record_evaluation(log);
     }
     save("last", /*with_optimizer=*/true);
@@ -207,6 +86,12 @@ EvalResult Trainer::run() {
   write_metrics();
   log_info(totals_.summary());
   return result;
+}
+
+bool Trainer::is_finished() const {
+  const TrainOptions& train = config_.train;
+  return state_->epoch == train.last_epoch() ||
+         (train.steps > 0 && state_->step >= train.steps);
 }
 
 /// Before an epoch: embeddings for a sampler that chooses by them.
@@ -236,22 +121,45 @@ Trainer::Epoch Trainer::open_epoch(int64_t number, int64_t first,
   plan.erase(plan.begin(), plan.begin() + std::min(first, epoch.steps));
   if (limit > 0) plan.resize(std::min(plan.size(), static_cast<size_t>(limit)));
   const auto seed = static_cast<uint64_t>(config_.train.seed);
-  const auto load = [this, seed, number, first](int64_t batch, int64_t position,
-                                                int64_t index) {
+  const Loader::LoadFunction load = [this, seed, number, first](
+                                        int64_t batch, int64_t position,
+                                        int64_t index) {
     Rng rng(seed, Stream::kAugment, {number, first + batch, position});
     return prepare_image(*cache_->load(index), net_->input(), augmentations_,
                          rng);
   };
-  epoch.loader =
-      std::make_unique<Loader>(std::move(plan), load, embed_options().loader);
+  epoch.loader = open_loader(std::move(plan), load);
   return epoch;
+}
+
+/// Pictures of one size are written to their places as they come.
+std::unique_ptr<Loader> Trainer::open_loader(
+    std::vector<std::vector<int64_t>> plan,
+    const Loader::LoadFunction& load) const {
+  const LoaderOptions options = embed_options().loader;
+  if (!net_->input().any_shape()) {
+    return std::make_unique<Loader>(std::move(plan), load, options);
+  }
+  const auto load_one = [load](int64_t batch, int64_t position, int64_t index) {
+    std::vector<Image> pictures;
+    pictures.push_back(load(batch, position, index));
+    return pictures;
+  };
+  return std::make_unique<Loader>(std::move(plan), load_one, options);
+}
+
+/// Steps of an epoch, if training ends within it; 0: all. `before` are done
+/// when it begins.
+int64_t Trainer::steps_left(int64_t before) const {
+  return config_.train.steps == 0 ? 0 : config_.train.steps - before;
 }
 
 void Trainer::train_epoch(RunLog& log) {
   prepare_pool();
   Epoch epoch = next_epoch_.loader
                     ? std::move(next_epoch_)
-                    : open_epoch(state_->epoch, state_->step_in_epoch);
+                    : open_epoch(state_->epoch, state_->step_in_epoch,
+                                 steps_left(state_->step));
   net_->train();
   net_->freeze_backbone(epoch.number < config_.train.head_epochs);
   progress_.start("epoch " + std::to_string(epoch.number + 1) + "/" +
@@ -261,9 +169,11 @@ void Trainer::train_epoch(RunLog& log) {
     PhaseMeter meter(device_);
     const Batch batch = epoch.loader->next();
     const bool last = epoch.loader->remaining() == 0;
-    if (last && !pool_ && epoch.number + 1 < config_.train.last_epoch()) {
+    const int64_t steps = state_->step + 1;  // when this one is done
+    if (last && !pool_ && epoch.number + 1 < config_.train.last_epoch() &&
+        steps != config_.train.steps) {
       // Loads while the last step and an evaluation run.
-      next_epoch_ = open_epoch(epoch.number + 1, 0);
+      next_epoch_ = open_epoch(epoch.number + 1, 0, steps_left(steps));
     }
     StepRecord record = step(batch, epoch.steps, meter);
     record.sampler_seconds = std::exchange(epoch.sampler_seconds, 0);
@@ -278,6 +188,7 @@ void Trainer::train_epoch(RunLog& log) {
     }
   }
   progress_.finish();
+  if (state_->step_in_epoch < epoch.steps) return;  // train.steps are done
   ++state_->epoch;
   state_->step_in_epoch = 0;
 }
@@ -325,8 +236,12 @@ void Trainer::compute_gradients(const Batch& batch, StepRecord& record,
           .to(device_);
   optimizer_->zero_grad();
   const std::optional<Mixup> mixup = draw_mixup_of_step();
+  std::vector<Multistage::Part> parts;
+  for (const BatchPart& part : batch.parts) {
+    parts.push_back({pixels_of(part), part.positions});
+  }
   const Tensor embeddings =
-      multistage_->embed(pixels_of(batch), rng.next(), mixup);
+      multistage_->embed(std::move(parts), rng.next(), mixup);
   input.embeddings = embeddings;
   if (mixup) {
     input.other_labels = input.labels.index_select(0, multistage_->partners());
@@ -379,8 +294,7 @@ void Trainer::make_room(const Batch& batch) {
   const int64_t before =
       multistage_->sub_batch() == 0 ? batch.count() : multistage_->sub_batch();
   const std::string keep = config_.train.keep_graphs;
-  if (halved_ || keep == "all" ||
-      !multistage_->halve_sub_batch(batch.count())) {
+  if (halved_ || keep == "all" || !multistage_->halve_sub_batch()) {
     throw RunError("out of memory on " + device_.str() + " at step " +
                    std::to_string(state_->step + 1) + " with train.sub_batch " +
                    std::to_string(before) + " and train.keep_graphs " + keep +
@@ -407,69 +321,11 @@ NamedTensors Trainer::other_state() const {
   return all;
 }
 
-EmbedOptions Trainer::embed_options() const {
-  LoaderOptions loader{worker_count(config_.train.workers),
-                       config_.train.prefetch};
-  if (device_.is_cuda()) loader.allocate = page_locked;
-  return {config_.eval.batch, loader, cache_.get(), config_.eval.descriptor};
-}
-
-EmbeddedSplit Trainer::embed_now() {
-  start_weights();
-  return embed_split(*net_, data_, eval_split(config_.eval, data_.list()),
-                     *protocol_, embed_options(), progress_);
-}
-
-EvalResult Trainer::evaluate_now() {
-  return evaluate_split(embed_now(), parse_metrics(config_.eval.metrics));
-}
-
-EvalResult Trainer::record_evaluation(RunLog& log) {
-  const Timer timer;
-  const EvalResult result = evaluate_now();
-  const double seconds = timer.seconds();
-  const double value = result.at(config_.eval.best);
-  const std::string json = eval_json(result);
-  log.write_eval(state_->step, json, seconds);
-  Json point = {{"epoch", state_->epoch}, {"step", state_->step}};
-  point.update(Json::parse(json));
-  state_->history.push_back(point);
-  char text[160];
-  std::snprintf(text, sizeof(text), "epoch %lld: %s %.2f%%",
-                static_cast<long long>(state_->epoch),
-                config_.eval.best.c_str(), 100 * value);
-  log_info(text);
-  // An undefined value is null from the start, as it is in a checkpoint:
-  // otherwise a resumed run would compare another way.
-  const Json known = std::isnan(value) ? Json() : Json(value);
-  if (state_->best.is_null() || state_->best.at("value") < known) {
-    state_->best = {{"metric", config_.eval.best},
-                    {"value", known},
-                    {"epoch", state_->epoch},
-                    {"step", state_->step}};
-    save("best", /*with_optimizer=*/false);
-  }
-  return result;
-}
-
 void Trainer::save(const std::string& name, bool with_optimizer) const {
   save_checkpoint(
       folder_ + "/checkpoints/" + name + ".safetensors",
       {*net_, other_state(), with_optimizer ? optimizer_.get() : nullptr},
       config_.tree, with_optimizer ? state_->dump() : "");
-}
-
-void Trainer::write_metrics() const {
-  const Split split = eval_split(config_.eval, data_.list());
-  Json best = state_->best;
-  if (best.is_object()) best["chosen_on"] = split_name(split);
-  const Json json = {
-      {"protocol", config_.eval.protocol},
-      {"split", split_name(split)},
-      {"last", state_->history.empty() ? Json() : state_->history.back()},
-      {"best", best},
-      {"history", state_->history}};
-  write_file_atomically(folder_ + "/metrics.json", json.dump(2) + "\n");
 }
 
 }  // namespace kith

@@ -59,8 +59,9 @@ class Trainer {
   /// was made with another configuration.
   void resume();
 
-  /// Trains to the end and returns the last evaluation. Throws RunError on
-  /// NaN, or if memory does not suffice.
+  /// Trains to the end and returns the last evaluation, which is empty if
+  /// `eval.split` is none. Throws RunError on NaN, or if memory does not
+  /// suffice.
   EvalResult run();
 
   /// Takes a few steps and keeps nothing of them. Writes no files. The trainer
@@ -84,6 +85,7 @@ class Trainer {
   void make_sampler();
   void make_optimizer();
   void start_weights();
+  void load_start_weights();
   void warn_of_traps() const;
   EmbedOptions embed_options() const;
 
@@ -95,8 +97,12 @@ class Trainer {
     std::unique_ptr<Loader> loader;
   };
 
+  bool is_finished() const;
   void prepare_pool();
   Epoch open_epoch(int64_t number, int64_t first, int64_t limit = 0) const;
+  std::unique_ptr<Loader> open_loader(std::vector<std::vector<int64_t>> plan,
+                                      const Loader::LoadFunction& load) const;
+  int64_t steps_left(int64_t before) const;
   void train_epoch(RunLog& log);
   StepRecord step(const Batch& batch, int64_t steps_in_epoch,
                   PhaseMeter& meter);
@@ -108,6 +114,7 @@ class Trainer {
   EvalResult record_evaluation(RunLog& log);
   void save(const std::string& name, bool with_optimizer) const;
   void write_metrics() const;
+  void estimate_evaluations(DryRun& result);
 
   RunConfig config_;
   const DataSet& data_;

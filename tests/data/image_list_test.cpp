@@ -1,5 +1,6 @@
 #include "kith/data/image_list.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -225,6 +226,41 @@ TEST(HoldOutClasses, RefusesWhatCannotBe) {
   ImageList none;
   expect_error<ConfigError>([&] { hold_out_classes(none, 0.5); },
                             "0 training classes");
+}
+
+TEST(HoldOutFold, EveryClassValidatesInOneFold) {
+  Indices seen;
+  for (int64_t fold = 1; fold <= 4; ++fold) {
+    ImageList list = training_list(10);
+    hold_out_fold(list, 4, fold);
+    const SplitSummary held = summarise(list, Split::kValidation);
+    EXPECT_EQ(held.classes, fold % 2 == 0 ? 3 : 2);
+    EXPECT_EQ(summarise(list, Split::kTrain).classes, 10 - held.classes);
+    EXPECT_EQ(summarise(list, Split::kTest).images, 1);
+    EXPECT_TRUE(shared_classes(list).empty());
+    Indices labels = list.labels(list.of_split(Split::kValidation));
+    std::sort(labels.begin(), labels.end());
+    labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+    seen.insert(seen.end(), labels.begin(), labels.end());
+  }
+  EXPECT_EQ(seen, (Indices{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
+}
+
+TEST(HoldOutFold, KeepsRotationsTogether) {
+  ImageList list = training_list(4);
+  add_rotated_classes(list);
+  hold_out_fold(list, 2, 1);
+  EXPECT_EQ(summarise(list, Split::kTrain).classes, 2 * 4);
+  EXPECT_EQ(summarise(list, Split::kValidation).classes, 2);
+}
+
+TEST(HoldOutFold, RefusesMoreFoldsThanClasses) {
+  ImageList list = training_list(3);
+  expect_error<ConfigError>([&] { hold_out_fold(list, 4, 1); },
+                            "3 training classes", "4 folds", "train.folds");
+  ImageList own = small_list();
+  expect_error<ConfigError>([&] { hold_out_fold(own, 2, 1); },
+                            "validation split of its own");
 }
 
 }  // namespace

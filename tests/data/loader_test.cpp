@@ -53,18 +53,23 @@ void expect_batch(const Batch& batch, int64_t number,
                   const std::vector<int64_t>& indices) {
   EXPECT_EQ(batch.indices, indices);
   EXPECT_EQ(batch.count(), static_cast<int64_t>(indices.size()));
-  EXPECT_EQ(batch.width, 2);
-  EXPECT_EQ(batch.height, 3);
-  EXPECT_EQ(batch.channels, 3);
+  ASSERT_EQ(batch.parts.size(), 1u);
+  const BatchPart& part = batch.parts.front();
+  EXPECT_EQ(part.width, 2);
+  EXPECT_EQ(part.height, 3);
+  EXPECT_EQ(part.channels, 3);
+  std::vector<int64_t> positions(indices.size());
+  std::iota(positions.begin(), positions.end(), 0);
+  EXPECT_EQ(part.positions, positions);
   std::vector<uint8_t> pixels;
   for (size_t i = 0; i < indices.size(); ++i) {
     const Image image = picture(number, static_cast<int64_t>(i), indices[i]);
     pixels.insert(pixels.end(), image.pixels.begin(), image.pixels.end());
   }
-  ASSERT_EQ(batch.bytes(), pixels.size());
-  EXPECT_EQ(std::vector<uint8_t>(batch.pixels.get(),
-                                 batch.pixels.get() + batch.bytes()),
-            pixels);
+  ASSERT_EQ(part.bytes(), pixels.size());
+  EXPECT_EQ(
+      std::vector<uint8_t>(part.pixels.get(), part.pixels.get() + part.bytes()),
+      pixels);
 }
 
 TEST(Loader, GivesTheSameBatchesForAnyTiming) {
@@ -227,8 +232,85 @@ TEST(Loader, BatchesMayDifferInSize) {
     return Image(static_cast<int>(batch) + 1, 2, 1);
   };
   Loader loader({{0, 1}, {2, 3}}, load, {2, 2});
-  EXPECT_EQ(loader.next().width, 1);
-  EXPECT_EQ(loader.next().width, 2);
+  EXPECT_EQ(loader.next().parts.at(0).width, 1);
+  EXPECT_EQ(loader.next().parts.at(0).width, 2);
+}
+
+// Two pictures an image: a wide one or an upright one, and a dot. The pixels
+// tell the image.
+std::vector<Image> wide_or_upright(int64_t, int64_t, int64_t index) {
+  std::vector<Image> pictures = {
+      index % 3 == 0 ? Image(1, 2, 1) : Image(2, 1, 1), Image(1, 1, 1)};
+  for (Image& image : pictures) {
+    for (uint8_t& pixel : image.pixels) pixel = static_cast<uint8_t>(index);
+  }
+  return pictures;
+}
+
+TEST(Loader, PutsPicturesOfOneSizeTogether) {
+  const Batches batches = {{4, 3, 5, 0}, {1, 2}, {6}};
+  for (const int64_t threads : {1, 4}) {
+    Loader loader(batches, wide_or_upright, {threads, 2});
+    const Batch mixed = loader.next();
+    EXPECT_EQ(mixed.indices, batches[0]);
+    ASSERT_EQ(mixed.parts.size(), 3u);
+    const auto expect_part = [](const BatchPart& part, int64_t height,
+                                const std::vector<int64_t>& positions,
+                                const std::vector<uint8_t>& pixels) {
+      EXPECT_EQ(part.height, height);
+      EXPECT_EQ(part.positions, positions);
+      ASSERT_EQ(part.bytes(), pixels.size());
+      EXPECT_EQ(std::vector<uint8_t>(part.pixels.get(),
+                                     part.pixels.get() + part.bytes()),
+                pixels);
+    };
+    expect_part(mixed.parts[0], 1, {0, 2}, {4, 4, 5, 5});
+    expect_part(mixed.parts[1], 2, {1, 3}, {3, 3, 0, 0});
+    expect_part(mixed.parts[2], 1, {0, 1, 2, 3}, {4, 3, 5, 0});
+    EXPECT_EQ(loader.next().parts.size(), 2u);
+    expect_part(loader.next().parts.at(0), 2, {0}, {6, 6});
+  }
+}
+
+TEST(Loader, KeepsPicturesOfOneImageApart) {
+  const auto load = [](int64_t, int64_t, int64_t) {
+    return std::vector<Image>(2, Image(3, 3, 1));
+  };
+  Loader loader({{0, 1}}, load, {2, 1});
+  const Batch batch = loader.next();
+  ASSERT_EQ(batch.parts.size(), 2u);
+  for (const BatchPart& part : batch.parts) {
+    EXPECT_EQ(part.positions, (std::vector<int64_t>{0, 1}));
+  }
+}
+
+TEST(Loader, OfAnySizePassesOnErrors) {
+  const auto load = [](int64_t batch, int64_t position, int64_t index) {
+    if (batch == 1 && position > 0) {
+      throw DataError("image " + std::to_string(index));
+    }
+    return wide_or_upright(batch, position, index);
+  };
+  LoaderOptions options{3, 2};
+  int calls = 0;
+  options.allocate = [&](size_t bytes) {
+    if (++calls > 6) throw RunError("no memory");
+    return std::shared_ptr<uint8_t[]>(new uint8_t[bytes]);
+  };
+  Loader loader({{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {9, 10, 11}}, load, options);
+  EXPECT_EQ(loader.next().parts.size(), 3u);
+  expect_error<DataError>([&] { loader.next(); }, "image 4");
+  std::vector<size_t> parts;
+  for (int i = 0; i < 2; ++i) {
+    try {
+      parts.push_back(loader.next().parts.size());
+    } catch (const RunError&) {
+      parts.push_back(0);
+    }
+  }
+  // Whichever of the two was complete first got the memory.
+  EXPECT_EQ(*std::max_element(parts.begin(), parts.end()), 3u);
+  EXPECT_EQ(*std::min_element(parts.begin(), parts.end()), 0u);
 }
 
 TEST(Loader, CanBeDestroyedAtAnyTime) {

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/error.h"
-#include "kith/eval/buckets.h"
 #include "tests/support/expect_error.h"
 
 namespace kith {
@@ -134,66 +133,26 @@ TEST(DescriptorOptions, AreRead) {
                             "eval.long_side", "[0, 8192]");
 }
 
-class BucketsTest : public ::testing::Test {
- protected:
-  /// Adds pictures of these sides as rows 0, 1, ... of one scale and notes
-  /// what is handed on.
-  void run(const BucketLimits& limits, const std::vector<int>& sides) {
-    passes_.clear();
-    Buckets buckets(limits, [&](const std::vector<Picture>& pictures) {
-      std::vector<int64_t> rows;
-      for (const Picture& picture : pictures) {
-        EXPECT_EQ(picture.image.width, pictures.front().image.width);
-        rows.push_back(picture.row);
-      }
-      passes_.push_back(rows);
-    });
-    for (size_t i = 0; i < sides.size(); ++i) {
-      buckets.add({Image(sides[i], 1, 1), static_cast<int64_t>(i), 0});
-    }
-    before_finish_ = passes_.size();
-    buckets.finish();
+// The model's own input, with its multiples.
+TEST(MakePictures, OfAnyShapeAreScaledInputs) {
+  InputOptions input;
+  input.long_side = 64;
+  input.multiple = 16;
+  const Image image = pattern(128, 70);
+  DescriptorOptions options;
+  options.scales = {1, 0.5, 2, 0.01};
+  const std::vector<Image> pictures = make_pictures(image, input, options);
+  const std::vector<Size> expected = {{64, 32}, {32, 16}, {128, 64}, {16, 16}};
+  ASSERT_EQ(pictures.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(pictures[i].width, expected[i].width) << i;
+    EXPECT_EQ(pictures[i].height, expected[i].height) << i;
   }
-
-  using Passes = std::vector<std::vector<int64_t>>;
-  Passes passes_;
-  size_t before_finish_ = 0;
-};
-
-TEST_F(BucketsTest, HandOnPicturesOfOneSizeTogether) {
-  run({.pictures = 2, .pixels = 100}, {5, 6, 5, 6, 6});
-  EXPECT_EQ(passes_, (Passes{{0, 2}, {1, 3}, {4}}));
-  EXPECT_EQ(before_finish_, 2u);
-  run({.pictures = 1}, {5, 5, 6});
-  EXPECT_EQ(passes_, (Passes{{0}, {1}, {2}}));
-}
-
-TEST_F(BucketsTest, BoundThePixelsOfAPass) {
-  run({.pictures = 10, .pixels = 30}, {10, 10, 10, 10, 40, 15, 15});
-  EXPECT_EQ(passes_, (Passes{{0, 1, 2}, {4}, {5, 6}, {3}}));
-}
-
-TEST_F(BucketsTest, BoundWhatWaits) {
-  run({.pictures = 9, .waiting = 3}, {5, 6, 6, 7, 8, 9, 4});
-  // The fourth is one too many: the fullest bucket goes, then the first.
-  EXPECT_EQ(passes_, (Passes{{1, 2}, {0}, {6}, {3}, {4}, {5}}));
-  EXPECT_EQ(before_finish_, 3u);
-  run({.pictures = 9, .waiting_bytes = 20}, {5, 6, 7, 8});
-  EXPECT_EQ(before_finish_, 2u);
-  run({.pictures = 9, .waiting_bytes = 20}, {30});
-  EXPECT_EQ(before_finish_, 1u);
-}
-
-TEST(Buckets, KeepScalesApart) {
-  std::vector<size_t> passes;
-  Buckets buckets({}, [&](const std::vector<Picture>& pictures) {
-    passes.push_back(pictures.size());
-  });
-  for (const int64_t scale : {0, 1, 0}) {
-    buckets.add({Image(5, 5, 1), 0, scale});
-  }
-  buckets.finish();
-  EXPECT_EQ(passes, (std::vector<size_t>{2, 1}));
+  Rng unused(0, Stream::kAugment);
+  EXPECT_EQ(pictures[0].pixels, prepare_image(image, input, {}, unused).pixels);
+  options.long_side = 50;  // the evaluation's own: no multiples
+  EXPECT_EQ(make_pictures(image, input, options)[0].width, 50);
+  EXPECT_EQ(make_pictures(image, input, options)[0].height, 27);
 }
 
 }  // namespace

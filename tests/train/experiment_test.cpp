@@ -7,6 +7,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/data/encode.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/temp_dir.h"
@@ -52,6 +53,38 @@ TEST(Experiment, SelectionNeedsEvaluations) {
         tiny_config({"train.validation=0.5", "eval.every=0"});
       },
       "train.validation", "eval.every");
+}
+
+TEST(Experiment, ChoosingAloneNeverLooksAtATestImage) {
+  // Test images that cannot be read: whoever embeds one fails.
+  const TempDir folder;
+  const auto glyphs = make_data_set(tiny_config().section("data"));
+  std::string list = "path,label,split\n";
+  for (size_t i = 0; i < glyphs->list().items.size(); ++i) {
+    const Item& item = glyphs->list().items[i];
+    const std::string name = std::to_string(i) + ".png";
+    if (item.split == Split::kTrain) {
+      write_png(folder.file(name), glyphs->load(static_cast<int64_t>(i)));
+    } else {
+      folder.write(name, "no picture");
+    }
+    list += name + "," + std::to_string(item.label) + "," +
+            split_name(item.split) + "\n";
+  }
+  const std::string csv = folder.write("dataset.csv", list);
+  const auto config = [&](const std::string& final) {
+    return tiny_config({"data={name: csv, path: " + csv + "}",
+                        "train.validation=0.5", "sampler.batch=12",
+                        "train.epochs=1", "train.final=" + final});
+  };
+  const auto train = [&](const std::string& final) {
+    return train_experiment(config(final), folder.file(final), c10::kCPU, false,
+                            silent_progress());
+  };
+  EXPECT_EQ(train("false").parts.at(0).queries, 24);
+  EXPECT_EQ(metrics_of(folder.file("false")).at("split"), "validation");
+  EXPECT_FALSE(std::filesystem::exists(folder.file("false/selection")));
+  expect_error<DataError>([&] { train("true"); }, ".png");
 }
 
 TEST(Experiment, TheScheduleIsNotCutShort) {

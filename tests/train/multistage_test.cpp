@@ -200,10 +200,91 @@ TEST(Multistage, TellsHowManyGraphsItKeeps) {
 TEST(Multistage, HalvesItsChunks) {
   const auto net = make_net("{name: convnet, width: 4}");
   Multistage whole(*net, c10::kCPU, 0, KeepGraphs::kNone);
-  EXPECT_TRUE(whole.halve_sub_batch(9));
+  whole.embed(pictures().slice(0, 0, 9), 1);
+  whole.drop();
+  EXPECT_TRUE(whole.halve_sub_batch());
   EXPECT_EQ(whole.sub_batch(), 5);
   Multistage single(*net, c10::kCPU, 1, KeepGraphs::kNone);
-  EXPECT_FALSE(single.halve_sub_batch(9));
+  single.embed(pictures(), 1);
+  EXPECT_FALSE(single.halve_sub_batch());
+}
+
+/// The pictures of a batch in three sizes, and the order they are in.
+struct MixedBatch {
+  std::vector<Multistage::Part> parts;
+  std::vector<Tensor> singles;  ///< [1, H, W, 1], in the order of the batch.
+};
+
+MixedBatch mixed_batch() {
+  const std::pair<int64_t, int64_t> sizes[] = {{8, 16}, {16, 8}, {12, 12}};
+  MixedBatch batch;
+  batch.singles.resize(kImages);
+  for (int64_t i = 0; i < 3; ++i) {
+    const auto [height, width] = sizes[i];
+    Multistage::Part part;
+    for (int64_t place = i; place < kImages; place += i == 0 ? 2 : 4) {
+      // 0, 2, 4, ..., then 1, 5, ..., then 3, 7, ...
+      part.positions.push_back(i == 2 ? place + 1 : place);
+    }
+    const auto count = static_cast<int64_t>(part.positions.size());
+    part.pixels =
+        (random_normal({count, height, width, 1}, 30 + i, at::kFloat) * 60 +
+         128)
+            .clamp(0, 255)
+            .to(torch::kByte);
+    for (int64_t k = 0; k < count; ++k) {
+      batch.singles[static_cast<size_t>(
+          part.positions[static_cast<size_t>(k)])] =
+          part.pixels.slice(0, k, k + 1);
+    }
+    batch.parts.push_back(part);
+  }
+  return batch;
+}
+
+TEST(Multistage, OfMixedSizesHasTheGradientsOfSinglePictures) {
+  const auto net = make_net("{name: convnet, width: 4}");
+  net->to(torch::kDouble);
+  const MixedBatch batch = mixed_batch();
+  const auto loss = make_loss("{name: recall_at_k}");
+  std::vector<Tensor> rows;
+  for (const Tensor& picture : batch.singles) {
+    rows.push_back(net->forward(net->prepare(picture)));
+  }
+  const Tensor expected = torch::cat(rows);
+  loss_of(*loss, expected).backward();
+  const NamedTensors one_by_one = gradients(*net);
+  for (const int64_t sub_batch : {0, 1, 3, 100}) {
+    NamedTensors first;
+    for (const KeepGraphs keep : {KeepGraphs::kAll, KeepGraphs::kNone}) {
+      Multistage multistage(*net, c10::kCPU, sub_batch, keep);
+      const Tensor x = multistage.embed(batch.parts, 17);
+      EXPECT_LE(max_difference(x, expected), 1e-12);
+      loss_of(*loss, x).backward();
+      multistage.backward(x.grad());
+      const NamedTensors got = gradients(*net);
+      expect_near(one_by_one, got);
+      if (!first.empty()) expect_same_bits(first, got);
+      first = got;
+    }
+  }
+}
+
+// Sub-batches are counted in pictures of 16 x 16.
+TEST(Multistage, BoundsThePixelsOfAChunk) {
+  const auto net = make_net("{name: convnet, width: 4}");
+  const auto chunks = [&](int64_t sub_batch) {
+    Multistage multistage(*net, c10::kCPU, sub_batch, KeepGraphs::kNone);
+    multistage.embed(mixed_batch().parts, 1);
+    return multistage.chunks();
+  };
+  EXPECT_EQ(chunks(0), 3);   // 12 of 8 x 16, 6 of 16 x 8, 6 of 12 x 12
+  EXPECT_EQ(chunks(3), 5);   // 6, 6; 6; 5, 1
+  EXPECT_EQ(chunks(1), 15);  // twos; twos; ones
+  Multistage multistage(*net, c10::kCPU, 0, KeepGraphs::kNone);
+  multistage.embed(mixed_batch().parts, 1);
+  EXPECT_TRUE(multistage.halve_sub_batch());
+  EXPECT_EQ(multistage.sub_batch(), 3);
 }
 
 TEST(Memory, IsTold) {

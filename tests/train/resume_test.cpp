@@ -132,6 +132,10 @@ INSTANTIATE_TEST_SUITE_P(
             "sampler={name: greedy_coreset, batch: 16, per_class: 2}"},
         std::vector<std::string>{"train.checkpoint_steps=1", "train.mixup=2",
                                  "train.sub_batch=6"},
+        std::vector<std::string>{"train.checkpoint_steps=2", "train.epochs=5",
+                                 "train.steps=9", "model.head.init=whitening",
+                                 "model.head.l2_before=true",
+                                 "model.head.dim=8"},
         std::vector<std::string>{
             "train.checkpoint_steps=2", "loss={name: contrastive}",
             "miner={name: random}", "optimizer={name: sgd, lr: 0.01}"}));

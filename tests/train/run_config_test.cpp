@@ -148,6 +148,26 @@ published: {recall_any@2: 88.3, source: "A paper, Table 2", map_at_r: 7}
   }
 }
 
+TEST(RunConfig, TakesTheProtocolOfTheDataSet) {
+  const auto protocol = [](const std::string& yaml) {
+    return complete(yaml).eval.protocol;
+  };
+  EXPECT_EQ(protocol("data: {name: glyphs}"), "standard");
+  EXPECT_EQ(protocol("data: {name: inshop, path: x}"), "inshop");
+  EXPECT_EQ(protocol("data: {name: vehicleid, path: x}\neval:"), "vehicleid");
+  EXPECT_EQ(protocol("data: {name: vehicleid, path: x}\n"
+                     "eval: {protocol: vehicleid_reid}"),
+            "vehicleid_reid");
+  EXPECT_EQ(protocol("data: {name: inshop, path: x}\n"
+                     "eval: {protocol: standard}"),
+            "standard");
+  const RunConfig revisited = complete("data: {name: revisited, path: x}");
+  EXPECT_EQ(revisited.eval.protocol, "revisited");
+  EXPECT_EQ(revisited.eval.best, "map_trapezoid");
+  EXPECT_EQ(complete("data: {name: inaturalist, path: x}").eval.metrics[0],
+            "recall_any@1,4,16,32");
+}
+
 TEST(RunConfig, ChecksPublishedNumbers) {
   const std::string start = "data: {name: glyphs}\npublished:\n  ";
   expect_refused(start + "recall_ani@1: 80", "run.yaml:3",
@@ -160,6 +180,26 @@ TEST(RunConfig, ChecksPublishedNumbers) {
   expect_refused(start + "recall_any@1: high", "run.yaml:3", "float");
   expect_refused("data: {name: glyphs}\npublished: 80.7", "run.yaml:2",
                  "'published'", "map");
+}
+
+TEST(RunConfig, FoldsNeedWhatChoosesAnEpoch) {
+  const std::string start = "data: {name: glyphs}\neval: {every: 1}\ntrain: ";
+  const RunConfig config =
+      complete_config(parse_config(start + "{folds: 4, fold: 4}", "run.yaml"));
+  EXPECT_TRUE(config.train.holds_out());
+  expect_refused(start + "{folds: 4, fold: 5}", "run.yaml:3", "'train.fold'",
+                 "'train.folds' is 4");
+  expect_refused(start + "{fold: 2}", "run.yaml:3", "'train.folds' is 0");
+  expect_refused(start + "{folds: 1}", "run.yaml:3", "at least 2");
+  expect_refused(start + "{folds: 2, validation: 0.5}", "run.yaml:3",
+                 "'train.validation'");
+  expect_refused("data: {name: glyphs}\ntrain: {folds: 2}", "run.yaml:2",
+                 "'train.folds'", "eval.every");
+}
+
+TEST(RunConfig, IsNoStudy) {
+  expect_refused("data: {name: glyphs}\nstudy: {seeds: [1]}", "run.yaml:2",
+                 "study", "kith sweep");
 }
 
 TEST(EvalSplit, AutoPrefersValidation) {

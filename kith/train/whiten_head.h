@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kith/eval/embed.h"
+
+namespace kith {
+
+/// Sets the head's linear layer from PCA whitening (kith/eval/whitening.h) of
+/// what it is given for some of these images, as Radenovic et al. (2019) start
+/// theirs: P as weight and -P m as bias. At most `model.head.whiten_images`
+/// are drawn, by the seed. ConfigError if those are no more than the dimensions
+/// of an embedding.
+void whiten_head(EmbeddingNet& net, const DataSet& data,
+                 std::vector<int64_t> images, uint64_t seed,
+                 EmbedOptions options, Progress& progress);
+
+}  // namespace kith
