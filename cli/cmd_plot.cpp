@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include "cli/common.h"
+#include "cli/plot_kinds.h"
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/eval/embed.h"
@@ -132,7 +133,7 @@ void run_toy(const PlotFlags& flags) {
 }  // namespace
 
 void add_plot(CLI::App& app) {
-  auto* command = app.add_subcommand("plot", "Pictures of runs");
+  auto* command = app.add_subcommand("plot", "Pictures of runs and losses");
   command->require_subcommand(1);
   auto* toy = command->add_subcommand(
       "toy", "Points in the plane, their embeddings and the spectrum");
@@ -143,6 +144,8 @@ void add_plot(CLI::App& app) {
   toy->add_option("--out", flags->out, "The picture, an .svg file")->required();
   flags->device.add_to(*toy);
   toy->callback([flags] { run_toy(*flags); });
+  add_plot_class_means(*command);
+  add_plot_rsk(*command);
 }
 
 }  // namespace kith

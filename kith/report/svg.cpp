@@ -52,11 +52,27 @@ std::string style() {
          ".kith-chart .w{stroke-width:1;stroke-opacity:.45;fill-opacity:.45}\n"
          ".kith-chart .k{stroke-width:2.5}\n"
          ".kith-chart .d{stroke-dasharray:6 4}\n"
+         ".kith-chart .i{stroke-width:1.4;stroke-opacity:.75}\n"
+         ".kith-chart .b{fill-opacity:.16}\n"
+         ".kith-chart .o{fill:none;stroke:currentColor;stroke-width:1.3}\n"
+         ".kith-chart .q{font-size:11px}\n"
+         ".kith-chart .u{stroke-opacity:.25}\n"
          ".kith-chart .fm{fill:#8b949e}\n" +
          colour_rules(kLight) +
          "@media (prefers-color-scheme:dark){\n"
          ".kith-chart:root{color:#e6edf3;background:#0f1318}\n" +
          colour_rules(kDark) + "}\n</style>\n";
+}
+
+std::string legend_symbol(const SvgLegendEntry& entry, double x, double y) {
+  if (!entry.symbol.empty()) {
+    return "<g transform=\"translate(" + svg_number(x + 7) + " " +
+           svg_number(y - 4.5) + ")\">" + entry.symbol + "</g>\n";
+  }
+  if (entry.line) return svg_line(x, y - 4, x + 14, y - 4, entry.css_class);
+  return "<rect x=\"" + svg_number(x) + "\" y=\"" + svg_number(y - 10) +
+         "\" width=\"12\" height=\"12\" rx=\"2\" class=\"" + entry.css_class +
+         "\"/>\n";
 }
 
 }  // namespace
@@ -100,30 +116,68 @@ std::string svg_open(const std::string& title, double width, double height) {
          style() + svg_text(0, 16, "t", svg_fit(title, width, kTitleFont));
 }
 
+std::string svg_mark(double x, double y, size_t series,
+                     const std::string& tip) {
+  constexpr double kRadius = 4.0;
+  const std::string end = "\" class=\"" + svg_fill_class(series) +
+                          "\"><title>" + html_escape(tip) + "</title></";
+  const size_t shape = series / kColours % 3;
+  if (shape == 0) {
+    return "<circle cx=\"" + svg_number(x) + "\" cy=\"" + svg_number(y) +
+           "\" r=\"" + svg_number(kRadius) + end + "circle>\n";
+  }
+  // A square of about the disc's area, standing on its tip in the third shape.
+  const double half = 0.9 * kRadius;
+  const std::string turn = shape == 1
+                               ? ""
+                               : "\" transform=\"rotate(45 " + svg_number(x) +
+                                     " " + svg_number(y) + ")";
+  return "<rect x=\"" + svg_number(x - half) + "\" y=\"" +
+         svg_number(y - half) + "\" width=\"" + svg_number(2 * half) +
+         "\" height=\"" + svg_number(2 * half) + turn + end + "rect>\n";
+}
+
+std::string svg_ring(double x, double y, const std::string& tip) {
+  return "<circle cx=\"" + svg_number(x) + "\" cy=\"" + svg_number(y) +
+         "\" r=\"5.5\" class=\"o\"><title>" + html_escape(tip) +
+         "</title></circle>\n";
+}
+
 double svg_add_legend(std::string& svg,
-                      const std::vector<SvgLegendEntry>& entries) {
+                      const std::vector<SvgLegendEntry>& entries,
+                      const SvgLegendBox& box) {
   constexpr double kRow = 20.0, kSwatch = 20.0, kGap = 18.0;
-  constexpr double kFirstRow = 40.0, kLastRow = kFirstRow + 4 * kRow;
-  double x = 0.0, y = kFirstRow;
-  for (const SvgLegendEntry& entry : entries) {
-    const std::string name = svg_fit(entry.name, kSvgWidth - kSwatch);
+  const double last_row = box.first_row + 4 * kRow;
+  double x = 0.0, y = box.first_row;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const SvgLegendEntry& entry = entries[i];
+    const std::string name = svg_fit(entry.name, box.width - kSwatch);
     const double width = kSwatch + svg_text_width(name, kSvgFont);
-    if (x > 0.0 && x + width > kSvgWidth) {
-      if (y >= kLastRow) break;  // the plot needs the rest of the height
+    if (x > 0.0 && x + width > box.width) {
       x = 0.0;
       y += kRow;
     }
-    if (entry.line) {
-      svg += svg_line(x, y - 4, x + 14, y - 4, entry.css_class);
-    } else {
-      svg += "<rect x=\"" + svg_number(x) + "\" y=\"" + svg_number(y - 10) +
-             "\" width=\"12\" height=\"12\" rx=\"2\" class=\"" +
-             entry.css_class + "\"/>\n";
+    if (y > last_row) {  // the plot needs the rest of the height
+      svg += svg_text(0, y, "a",
+                      "and " + std::to_string(entries.size() - i) + " more");
+      break;
     }
+    svg += legend_symbol(entry, x, y);
     svg += svg_text(x + kSwatch, y, "", name);
     x += width + kGap;
   }
-  return entries.empty() ? 24.0 : y + 8.0;
+  return entries.empty() ? box.first_row - 16.0 : y + 8.0;
+}
+
+double svg_add_head(std::string& svg, const std::string& note,
+                    const std::vector<SvgLegendEntry>& entries, double width) {
+  SvgLegendBox box;
+  box.width = width;
+  if (!note.empty()) {
+    svg += svg_text(0, 37, "a", svg_fit(note, width));
+    box.first_row += 21.0;
+  }
+  return svg_add_legend(svg, entries, box);
 }
 
 void svg_add_y_axis(std::string& svg, SvgPlot& plot, const Axis& axis,
@@ -145,15 +199,18 @@ void svg_add_y_axis(std::string& svg, SvgPlot& plot, const Axis& axis,
 void svg_add_x_axis(std::string& svg, const SvgPlot& plot, const Axis& axis,
                     const std::string& label) {
   svg += svg_line(plot.left, plot.bottom, plot.right, plot.bottom, "x");
+  double free = -kSvgFont;  // right of the numbers so far
   for (const double tick : axis.ticks()) {
     const double x = plot.x(axis, tick);
     svg += svg_line(x, plot.bottom, x, plot.bottom + 4, "x");
     // At the right edge a centred label would be cut off.
     const double half = svg_text_width(axis.label(tick), kSvgFont) / 2;
-    svg += svg_text(std::min(x, kSvgWidth - half), plot.bottom + 19, "a n m",
-                    axis.label(tick));
+    const double middle = std::min(x, plot.right + 8 - half);
+    if (middle - half < free) continue;
+    free = middle + half;
+    svg += svg_text(middle, plot.bottom + 19, "a n m", axis.label(tick));
   }
-  svg += svg_text((plot.left + plot.right) / 2, kSvgHeight - 6, "a m",
+  svg += svg_text((plot.left + plot.right) / 2, plot.bottom + 40, "a m",
                   svg_fit(label, plot.right - plot.left));
 }
 

@@ -33,7 +33,8 @@ struct SvgPlot {
 struct SvgLegendEntry {
   std::string name;
   std::string css_class;
-  bool line = false;  ///< A stroke, else a filled square.
+  bool line = false;        ///< A stroke, else a filled square.
+  std::string symbol = {};  ///< SVG around the origin, drawn instead.
 };
 
 /// A coordinate or length.
@@ -55,21 +56,41 @@ std::string svg_line(double x1, double y1, double x2, double y2,
 std::string svg_stroke_class(size_t series);
 std::string svg_fill_class(size_t series);
 
+/// The mark of a point of the n-th series, with a text shown when the pointer
+/// is on it: discs, and when colours repeat squares, then diamonds.
+std::string svg_mark(double x, double y, size_t series, const std::string& tip);
+
+/// A ring: a number from elsewhere beside the series' own.
+std::string svg_ring(double x, double y, const std::string& tip);
+
 /// Opening tag, style and title. The caller appends "</svg>".
 std::string svg_open(const std::string& title, double width = kSvgWidth,
                      double height = kSvgHeight);
 
-/// Appends the entries below the title, wrapped to at most five rows (what
-/// does not fit is left out), and returns the y below which the chart is free.
+/// Where a legend lies.
+struct SvgLegendBox {
+  double first_row = 40.0;  ///< The base line of its text.
+  double width = kSvgWidth;
+};
+
+/// Appends the entries below the title, wrapped to at most five rows and a
+/// last one that says how many did not fit, and returns the y below which the
+/// chart is free.
 double svg_add_legend(std::string& svg,
-                      const std::vector<SvgLegendEntry>& entries);
+                      const std::vector<SvgLegendEntry>& entries,
+                      const SvgLegendBox& box = {});
+
+/// The same below a line of small text under the title; no line if it is empty.
+double svg_add_head(std::string& svg, const std::string& note,
+                    const std::vector<SvgLegendEntry>& entries, double width);
 
 /// Appends grid lines and tick labels, `unit` after each number. Moves the
 /// plot's left edge so that the labels fit.
 void svg_add_y_axis(std::string& svg, SvgPlot& plot, const Axis& axis,
                     std::string_view unit);
 
-/// Appends the base line, ticks with numbers and the axis label.
+/// Appends the base line, ticks with numbers and the axis label. A number that
+/// would touch the one before is left out.
 void svg_add_x_axis(std::string& svg, const SvgPlot& plot, const Axis& axis,
                     const std::string& label);
 
