@@ -87,7 +87,7 @@ void run_train(const TrainFlags& flags) {
   log_info("the run is in " + folder);
   if (flags.json) {
     print_line(metrics_json(result).dump(2));
-  } else {
+  } else if (config.eval.evaluates()) {
     print_metrics(result, published_column(config.tree));
   }
 }

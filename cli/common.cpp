@@ -32,6 +32,11 @@ ProgressBar& progress_bar() {
   return bar;
 }
 
+std::vector<std::string>& loaded_plugins() {
+  static std::vector<std::string> files;
+  return files;
+}
+
 void install_log() {
   set_log_sink([](LogLevel level, const std::string& message) {
     const std::time_t now = std::time(nullptr);

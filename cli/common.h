@@ -23,6 +23,11 @@ void add_loss(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_plot(CLI::App& app);
 void add_list(CLI::App& app);
+void add_sweep(CLI::App& app);
+void add_folds(CLI::App& app);
+
+/// The libraries that --plugin named, in order.
+std::vector<std::string>& loaded_plugins();
 
 /// --device and --threads.
 struct DeviceFlags {

@@ -8,6 +8,7 @@
 #include "cli/usage.h"
 #include "kith/core/device.h"
 #include "kith/core/error.h"
+#include "kith/study/processes.h"
 
 namespace {
 
@@ -28,6 +29,7 @@ void load_plugin(const std::string& path) {
     throw kith::ConfigError("--plugin " + path +
                             ": not a library that can be loaded: " + dlerror());
   }
+  kith::loaded_plugins().push_back(path);
 }
 
 int fail(int status, const std::string& message) {
@@ -39,6 +41,7 @@ int fail(int status, const std::string& message) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  kith::end_with_parent();
   CLI::App app("kith: train, evaluate and look at image-retrieval embeddings");
   app.set_version_flag("--version", version_text,
                        "Versions of kith and what it was built with");
@@ -56,6 +59,8 @@ int main(int argc, char** argv) {
   kith::add_demo(app);
   kith::add_data(app);
   kith::add_train(app);
+  kith::add_sweep(app);
+  kith::add_folds(app);
   kith::add_eval(app);
   kith::add_embed(app);
   kith::add_metrics(app);

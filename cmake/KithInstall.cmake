@@ -19,6 +19,7 @@ install(DIRECTORY kith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
 if(TARGET kith_program)
   install(TARGETS kith_program)
+  install(DIRECTORY recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/kith)
 endif()
 if(TARGET kith_ops)
   install(TARGETS kith_ops)

@@ -29,6 +29,9 @@ enum class Stream : uint64_t {
   kCluster = 14,
   kBootstrap = 15,
   kProtocol = 16,
+  kSearch = 17,
+  kLandmark = 18,
+  kLandmarkPhoto = 19,
 };
 
 /// Random numbers keyed by (seed, stream, keys...), for example

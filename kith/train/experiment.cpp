@@ -30,6 +30,9 @@ std::unique_ptr<DataSet> make_training_data(const RunConfig& config) {
   if (config.train.validation > 0) {
     data->hold_out_classes(config.train.validation);
   }
+  if (config.train.folds > 0) {
+    data->hold_out_fold(config.train.folds, config.train.fold);
+  }
   return data;
 }
 
@@ -44,7 +47,7 @@ RunConfig final_config(const RunConfig& config, int64_t best_epoch) {
 EvalResult train_experiment(const RunConfig& config, const std::string& folder,
                             c10::Device device, bool resume,
                             Progress& progress) {
-  if (config.train.validation == 0) {
+  if (config.train.validation == 0 || !config.train.final) {
     return train_once(config, folder, device, resume, progress).last;
   }
   const std::string selection = folder + "/selection";

@@ -8,7 +8,8 @@
 namespace kith {
 
 /// The data set of a configuration as training uses it: with
-/// `train.validation`, part of the training classes is held out.
+/// `train.validation` or `train.folds`, part of the training classes is held
+/// out.
 std::unique_ptr<DataSet> make_training_data(const RunConfig& config);
 
 /// The run that follows a selection: all training classes, as many epochs as
@@ -20,7 +21,9 @@ RunConfig final_config(const RunConfig& config, int64_t best_epoch);
 /// Without `train.validation` that is one run in `folder`. With it there are
 /// two: in folder/selection the best epoch is found on held-out training
 /// classes, then the run in `folder` trains on all of them for as long. The
-/// test split has no part in any choice.
+/// test split has no part in any choice. With `train.final: false` the first
+/// of the two is the run in `folder`, and there is no other; so it is with
+/// `train.folds`.
 ///
 /// `resume` continues what is there.
 EvalResult train_experiment(const RunConfig& config, const std::string& folder,

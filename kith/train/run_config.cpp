@@ -121,11 +121,36 @@ std::vector<std::string> metric_names(const std::vector<std::string>& metrics,
 /// Options of `train` that need each other.
 void check_train(const TrainOptions& train, const EvalOptions& eval,
                  const ConfigNode& user) {
-  if (train.validation > 0 && eval.every == 0) {
-    const std::string where = where_of(user, "train", "validation");
-    throw ConfigError((where.empty() ? "" : where + ": ") +
-                      "'train.validation' needs 'eval.every', such as 1: "
-                      "without evaluations there is no epoch to choose");
+  const auto fail = [&](const char* key, const std::string& message) {
+    const std::string where = where_of(user, "train", key);
+    throw ConfigError((where.empty() ? "" : where + ": ") + message);
+  };
+  const char* key = train.folds > 0 ? "folds" : "validation";
+  if (train.holds_out() && eval.every == 0) {
+    fail(key, "'train." + std::string(key) +
+                  "' needs 'eval.every', such as 1: without evaluations there "
+                  "is no epoch to choose");
+  }
+  if (train.holds_out() && !eval.evaluates()) {
+    fail(key, "'train." + std::string(key) +
+                  "' chooses by evaluations: set 'eval.split' to auto");
+  }
+  if (train.holds_out() && train.steps > 0) {
+    fail(key, "'train." + std::string(key) +
+                  "' chooses an epoch, and 'train.steps' may end within one: "
+                  "use one or the other");
+  }
+  if (train.folds > 0 && train.validation > 0) {
+    fail(key,
+         "'train.folds' and 'train.validation' both hold out training "
+         "classes: set one of them to 0");
+  }
+  if (train.folds == 1) {
+    fail(key, "'train.folds' must be 0 or at least 2: one of them is held out");
+  }
+  if (train.fold > std::max<int64_t>(train.folds, 1)) {
+    fail("fold", "'train.fold' is " + std::to_string(train.fold) +
+                     ", but 'train.folds' is " + std::to_string(train.folds));
   }
 }
 
@@ -136,7 +161,9 @@ void complete_published(const ConfigNode& user, RunConfig& config) {
   std::vector<std::string> names;
   for (const auto& [key, value] : node.entries) {
     if (key == "source") continue;
-    if (metric_names({key}, value.where) != std::vector<std::string>{key}) {
+    // Of a protocol with several parts: "small/recall_any@1".
+    const std::string name = key.substr(key.rfind('/') + 1);
+    if (metric_names({name}, value.where) != std::vector<std::string>{name}) {
       throw ConfigError(value.where + ": 'published." + key +
                         "' must be one metric, such as recall_any@1");
     }
@@ -155,10 +182,14 @@ void complete_published(const ConfigNode& user, RunConfig& config) {
   if (!node.entries.empty()) config.tree.set("published", set.write());
 }
 
-/// Metrics that the user did not name are the usual ones. Without Recall@1
-/// among them, the first one picks the best checkpoint.
+/// A protocol and metrics that the user did not name are the usual ones.
+/// Without Recall@1 among them, the first one picks the best checkpoint.
 void complete_eval(const ConfigNode& user, const ConfigNode& data,
                    EvalOptions& options) {
+  const ConfigNode* section = user.find("eval");
+  if (section == nullptr || section->find("protocol") == nullptr) {
+    options.protocol = usual_protocol(data.find("name")->scalar);
+  }
   if (options.metrics.empty()) {
     const std::string where = where_of(user, "eval", "metrics");
     if (!where.empty()) {
@@ -210,11 +241,23 @@ void TrainOptions::describe(OptionSet& set) {
           "Training ends after this epoch, the schedule unchanged; 0: after "
           "the last.")
       .range(0);
+  set.add("steps", steps,
+          "Training ends after so many steps, the schedule unchanged; 0: after "
+          "the last epoch.")
+      .range(0);
   set.add("validation", validation,
           "This share of the training classes, the last in order, validates: "
           "the best epoch is chosen there, then all classes are trained on for "
           "as long. 0: no selection.")
       .range(0, 0.9);
+  set.add("final", final,
+          "After the best epoch was chosen by train.validation, train on all "
+          "classes; false: only choose.");
+  set.add("folds", folds,
+          "The training classes in order are so many folds; one validates, the "
+          "others are trained on, and the best checkpoint is kept. 0: none.")
+      .range(0, 100);
+  set.add("fold", fold, "The fold that validates, from 1.").range(1, 100);
   set.add("init_from", init_from,
           "A run or checkpoint whose weights training starts from.");
   set.add("cache_mb", cache_mb,
@@ -244,12 +287,15 @@ int64_t TrainOptions::last_epoch() const {
 }
 
 void EvalOptions::describe(OptionSet& set) {
-  set.add("protocol", protocol, "Who is searched among whom.")
+  set.add("protocol", protocol,
+          "Who is searched among whom; absent: the one that the data set is "
+          "published with, or standard.")
       .choices(protocol_registry().names());
   set.add("split", split,
           "Split that is evaluated; auto: validation if there is one, else "
-          "test.")
-      .choices({"auto", "test", "validation", "train"});
+          "test. none: training has no evaluation, as for data that is tested "
+          "elsewhere.")
+      .choices({"auto", "test", "validation", "train", "none"});
   set.add("metrics", metrics,
           "Metrics, such as recall_any@1,10 or map_at_r; none: those that the "
           "protocol or the data set is published with.");
@@ -271,6 +317,11 @@ const ConfigNode& RunConfig::section(const char* name) const {
 }
 
 RunConfig complete_config(const ConfigNode& user) {
+  if (const ConfigNode* study = user.find("study")) {
+    throw ConfigError((study->where.empty() ? "" : study->where + ": ") +
+                      "this is a study of several trainings (section 'study'): "
+                      "run it with kith sweep");
+  }
   OptionSet().read(user, "", kSections);
   RunConfig config;
   ConfigNode& tree = config.tree;
@@ -298,7 +349,8 @@ RunConfig complete_config(const ConfigNode& user) {
 }
 
 Split eval_split(const EvalOptions& options, const ImageList& list) {
-  if (options.split != "auto") return parse_split(options.split, "eval.split");
+  if (options.split != "auto" && options.evaluates())
+    return parse_split(options.split, "eval.split");
   return list.of_split(Split::kValidation).empty() ? Split::kTest
                                                    : Split::kValidation;
 }

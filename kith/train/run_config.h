@@ -22,13 +22,20 @@ struct TrainOptions {
   std::string keep_graphs = "auto";
   int64_t head_epochs = 0;
   int64_t stop_epoch = 0;
+  int64_t steps = 0;
   double validation = 0.0;
+  bool final = true;
+  int64_t folds = 0;
+  int64_t fold = 1;
   std::string init_from;
   int64_t cache_mb = 0;
   int64_t tune = 0;
   int64_t memory = 0;
   int64_t memory_after = 0;
   double mixup = 0.0;
+
+  /// Whether part of the training classes is held out.
+  bool holds_out() const { return validation > 0 || folds > 0; }
 
   /// Epochs that are trained: up to stop_epoch if it is set.
   int64_t last_epoch() const;
@@ -44,6 +51,9 @@ struct EvalOptions {
   int64_t every = 0;
   int64_t batch = 256;
   DescriptorOptions descriptor;
+
+  /// Whether a run is evaluated at all: `split` is not "none".
+  bool evaluates() const { return split != "none"; }
 
   void describe(OptionSet& set);
 };
@@ -73,7 +83,8 @@ struct RunConfig {
 RunConfig complete_config(const ConfigNode& user);
 
 /// The split that is evaluated: `eval.split`, where "auto" means validation if
-/// the data has one and test otherwise.
+/// the data has one and test otherwise, and "none" the same once somebody does
+/// evaluate.
 Split eval_split(const EvalOptions& options, const ImageList& list);
 
 /// `workers` as given, or one a core if it is 0.

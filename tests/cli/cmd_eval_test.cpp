@@ -175,6 +175,26 @@ TEST_F(EvalCommand, DescriptorsAndWhitening) {
   EXPECT_EQ(loaded, learnt);
 }
 
+// A configuration has the protocol, the scales and the published numbers of its
+// own data.
+TEST_F(EvalCommand, TestsAsAConfigurationSays) {
+  const std::string test = folder_->file("test.yaml");
+  std::ofstream(test) << R"(
+data: {name: landmarks, classes: 6, per_class: 6}
+eval: {protocol: revisited, scales: [1, 0.70710678]}
+published: {source: a paper, medium/map_trapezoid: 61.5}
+)";
+  const std::string out = expect_success(arguments({"--data", test, "--out",
+                                                    folder_->file("there")}))
+                              .out;
+  EXPECT_THAT(out, HasSubstr("protocol revisited"));
+  EXPECT_THAT(out, HasSubstr("hard/map_trapezoid"));
+  EXPECT_THAT(out, HasSubstr("61.50%"));
+  const Json json =
+      Json::parse(read_file(folder_->file("there/metrics.json"), kMost));
+  EXPECT_EQ(json.at("published").at("source"), "a paper");
+}
+
 TEST_F(EvalCommand, DiagnosticsNameImagesAndClasses) {
   expect_success(arguments({"--diagnostics"}));
   const Json json = Json::parse(read("diagnostics.json"));

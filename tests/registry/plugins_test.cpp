@@ -17,6 +17,7 @@
 #include "kith/miners/miner.h"
 #include "kith/models/backbone.h"
 #include "kith/samplers/sampler.h"
+#include "kith/study/figure.h"
 #include "kith/train/optimizer.h"
 #include "kith/train/schedule.h"
 
@@ -107,7 +108,8 @@ Registries all_registries() {
           {"train/optimizers", optimizer_registry().names()},
           {"train/schedules", schedule_registry().names()},
           {"eval/metrics", metric_registry().names()},
-          {"eval/protocols", protocol_registry().names()}};
+          {"eval/protocols", protocol_registry().names()},
+          {"study/figures", figure_registry().names()}};
 }
 
 TEST(Plugins, EveryFileRegistersItsNameAndEveryNameHasItsFile) {

@@ -1,0 +1,40 @@
+#include "cli/common.h"
+#include "cli/metrics_report.h"
+#include "kith/study/folds.h"
+
+namespace kith {
+namespace {
+
+struct FoldsFlags {
+  std::string folder;
+  bool json = false;
+  DeviceFlags device;
+};
+
+void run_folds(const FoldsFlags& flags) {
+  const EvalResult result =
+      score_folds(flags.folder, flags.device.apply(), progress_bar());
+  if (flags.json) {
+    print_line(metrics_json(result).dump(2));
+  } else {
+    print_metrics(result);
+  }
+}
+
+}  // namespace
+
+void add_folds(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "folds",
+      "Score networks trained on folds of the classes, each and concatenated");
+  auto flags = std::make_shared<FoldsFlags>();
+  command
+      ->add_option("folder", flags->folder,
+                   "Has fold-1, fold-2, ...: trainings with train.folds")
+      ->required();
+  command->add_flag("--json", flags->json, "The metrics as one JSON object");
+  flags->device.add_to(*command);
+  command->callback([flags] { run_folds(*flags); });
+}
+
+}  // namespace kith

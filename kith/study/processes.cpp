@@ -1,0 +1,179 @@
+#include "kith/study/processes.h"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kith/core/error.h"
+
+namespace kith {
+namespace {
+
+constexpr double kStopSeconds = 5;
+
+void nap() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
+
+volatile std::sig_atomic_t interrupt_seen = 0;
+
+void note_interrupt(int) { interrupt_seen = 1; }
+
+void set_handler(void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
+/// Where a child reads and writes.
+class FileActions {
+ public:
+  explicit FileActions(const std::string& log) {
+    ::posix_spawn_file_actions_init(&actions_);
+    ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null",
+                                       O_RDONLY, 0);
+    ::posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, log.c_str(),
+                                       O_WRONLY | O_CREAT | O_APPEND, 0644);
+    ::posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, STDERR_FILENO);
+  }
+  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+
+  const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_ = {};
+};
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// The environment of this process, and its id.
+std::vector<std::string> child_environment() {
+  std::vector<std::string> all;
+  const std::string mine = std::string(kParentVariable) + "=";
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!std::string(*entry).starts_with(mine)) all.emplace_back(*entry);
+  }
+  all.push_back(mine + std::to_string(::getpid()));
+  return all;
+}
+
+}  // namespace
+
+void end_with_parent() {
+  const char* parent = std::getenv(kParentVariable);
+  if (parent == nullptr) return;
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  // It may have ended before.
+  if (std::to_string(::getppid()) != parent) std::_Exit(1);
+  ::unsetenv(kParentVariable);
+}
+
+std::string ProcessEnd::text() const {
+  if (signal == 0) return "exit status " + std::to_string(exit_code);
+  return "ended by signal " + std::to_string(signal) +
+         (signal == SIGKILL ? ", as when memory runs out" : "");
+}
+
+ProcessPool::~ProcessPool() { stop(); }
+
+void ProcessPool::start(const std::string& name,
+                        const std::vector<std::string>& argv,
+                        const std::string& log) {
+  std::vector<std::string> words = argv;
+  std::vector<std::string> environment = child_environment();
+  const FileActions actions(log);
+  Child child;
+  child.name = name;
+  const int error =
+      ::posix_spawn(&child.id, argv.at(0).c_str(), actions.get(), nullptr,
+                    pointers_to(words).data(), pointers_to(environment).data());
+  if (error != 0) {
+    throw RunError(name + ": cannot start " + argv[0] + " with the log " + log +
+                   ": " + std::strerror(error));
+  }
+  children_.push_back(std::move(child));
+}
+
+std::vector<std::string> ProcessPool::names() const {
+  std::vector<std::string> names;
+  for (const Child& child : children_) names.push_back(child.name);
+  return names;
+}
+
+std::optional<ProcessEnd> ProcessPool::poll() {
+  for (size_t i = 0; i < children_.size(); ++i) {
+    int status = 0;
+    if (::waitpid(children_[i].id, &status, WNOHANG) == 0) continue;
+    ProcessEnd end;
+    end.name = children_[i].name;
+    end.seconds = children_[i].timer.seconds();
+    if (WIFSIGNALED(status)) {
+      end.signal = WTERMSIG(status);
+    } else {
+      end.exit_code = WEXITSTATUS(status);
+    }
+    children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(i));
+    return end;
+  }
+  return {};
+}
+
+void ProcessPool::stop() {
+  for (const Child& child : children_) ::kill(child.id, SIGTERM);
+  const Timer timer;
+  while (!children_.empty()) {
+    if (!poll()) nap();
+    if (timer.seconds() < kStopSeconds) continue;
+    for (const Child& child : children_) ::kill(child.id, SIGKILL);
+  }
+}
+
+InterruptNote::InterruptNote() {
+  interrupt_seen = 0;
+  set_handler(note_interrupt);
+}
+
+InterruptNote::~InterruptNote() { set_handler(SIG_DFL); }
+
+bool InterruptNote::interrupted() { return interrupt_seen != 0; }
+
+FolderLock::FolderLock(const std::string& folder, double patience) {
+  std::filesystem::create_directories(folder);
+  const std::string path = folder + "/.lock";
+  // Children inherit it: what a killed program left running still holds it.
+  file_ = ::open(path.c_str(), O_RDWR | O_CREAT, 0644);
+  if (file_ < 0) {
+    throw RunError(path + ": cannot be written: " + std::strerror(errno));
+  }
+  const Timer timer;
+  while (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
+    if (timer.seconds() > patience) {
+      ::close(file_);
+      throw RunError(folder +
+                     ": another kith sweep is at work in this folder; wait "
+                     "for it or choose another --out");
+    }
+    nap();
+  }
+}
+
+FolderLock::~FolderLock() { ::close(file_); }
+
+}  // namespace kith

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "kith/core/timer.h"
+
+namespace kith {
+
+/// The variable of the environment in which a child finds its parent's id, so
+/// that it ends with it (end_with_parent).
+inline constexpr const char* kParentVariable = "KITH_PARENT";
+
+/// Makes this process end when the one that started it by a ProcessPool ends,
+/// however that ends; does nothing in a process that was started otherwise.
+void end_with_parent();
+
+/// How a process ended.
+struct ProcessEnd {
+  std::string name;
+  int exit_code = -1;  ///< -1 if a signal ended it.
+  int signal = 0;
+  double seconds = 0.0;
+
+  bool succeeded() const { return exit_code == 0; }
+  /// "exit status 1", "killed by signal 9".
+  std::string text() const;
+};
+
+/// Child processes that run beside each other, without a shell.
+class ProcessPool {
+ public:
+  ProcessPool() = default;
+  /// Stops those that still run.
+  ~ProcessPool();
+  ProcessPool(const ProcessPool&) = delete;
+  ProcessPool& operator=(const ProcessPool&) = delete;
+
+  /// Starts a program, argv[0] being its path. Its output is added to the file
+  /// `log`; it has no input. RunError if it cannot be started.
+  void start(const std::string& name, const std::vector<std::string>& argv,
+             const std::string& log);
+
+  /// Of those that run, in the order they were started.
+  std::vector<std::string> names() const;
+  size_t size() const { return children_.size(); }
+
+  /// One that has ended, if there is one.
+  std::optional<ProcessEnd> poll();
+
+  /// Asks all to end, waits for them, and kills those that do not.
+  void stop();
+
+ private:
+  struct Child {
+    std::string name;
+    pid_t id = 0;
+    Timer timer;
+  };
+
+  std::vector<Child> children_;
+};
+
+/// While it lives, SIGINT and SIGTERM are noted instead of ending the program.
+class InterruptNote {
+ public:
+  InterruptNote();
+  ~InterruptNote();
+  InterruptNote(const InterruptNote&) = delete;
+  InterruptNote& operator=(const InterruptNote&) = delete;
+
+  static bool interrupted();
+};
+
+/// The right to change a folder, held until the object and all child processes
+/// that were started meanwhile have ended.
+class FolderLock {
+ public:
+  /// Makes the folder. RunError if another process has the right and keeps it
+  /// for so many seconds: children of one that was killed need some to end.
+  explicit FolderLock(const std::string& folder, double patience = 2);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int file_ = -1;
+};
+
+}  // namespace kith

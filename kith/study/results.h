@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kith/study/study.h"
+
+namespace kith {
+
+/// An evaluation during a run.
+struct CurvePoint {
+  int64_t epoch = 0;
+  int64_t step = 0;
+  std::map<std::string, double> metrics;
+};
+
+/// What a finished training of a study measured.
+struct RunResult {
+  Labels labels;
+  int64_t seed = 0;
+  std::string folder;                     ///< Of the run, to be opened.
+  std::map<std::string, double> metrics;  ///< Of the last evaluation: shares.
+  std::vector<CurvePoint> curve;          ///< All evaluations.
+};
+
+/// All that is known of a study; runs that are not finished are left out.
+struct StudyResults {
+  const Study* study = nullptr;
+  std::vector<RunResult> runs;  ///< In the order of study_runs().
+
+  /// Values of a metric by seed for a combination; an empty label stands for
+  /// any. Runs without it, or with an undefined value, are left out.
+  std::vector<double> values(const Labels& labels,
+                             const std::string& metric) const;
+};
+
+/// Mean and 95% interval (Student's t) of some runs.
+struct Spread {
+  double mean = 0.0;        ///< NaN without values.
+  double half_width = 0.0;  ///< NaN with fewer than two values.
+  int64_t count = 0;
+};
+
+Spread spread_of(const std::vector<double>& values);
+
+/// What metrics.json of a finished run says. A metric in a part, such as
+/// "medium/map", is also there as "map" if it is the first of that name.
+/// Values that are lists or undefined are left out. DataError if the file is
+/// not such.
+RunResult read_run_result(const StudyRun& run, const std::string& folder);
+
+/// The results of all finished runs of a study in `out`. `study` must outlive
+/// them.
+StudyResults read_results(const Study& study, const std::string& out);
+
+/// Whether a metric is a share, which is printed in percent.
+bool metric_is_share(const std::string& name);
+
+}  // namespace kith

@@ -1,0 +1,192 @@
+#include "kith/study/search.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "kith/core/error.h"
+#include "kith/core/file.h"
+#include "kith/study/text_table.h"
+#include "kith/train/experiment.h"
+
+namespace kith {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr uint64_t kMaxMetricsBytes = uint64_t{1} << 28;
+
+void set_key(ConfigNode& config, const std::string& key,
+             const std::string& value) {
+  merge_config(config, config_of_key(key, ConfigNode::text(value)));
+}
+
+Json json_of_values(const TrialValues& values) {
+  Json json = Json::object();
+  for (const auto& [key, value] : values) {
+    std::string text = to_yaml(value);
+    text.pop_back();
+    json[key] = text;
+  }
+  return json;
+}
+
+Json json_of_trial(const Trial& trial, const TrialResult& result) {
+  Json json = {{"folder", trial.folder},
+               {"values", json_of_values(trial.values)},
+               {"state", result.diverged ? "diverged"
+                         : result.ended  ? "done"
+                                         : "to do"}};
+  if (result.ended && !result.diverged) {
+    json["value"] = result.value;  // null if it is NaN
+    json["epoch"] = result.epoch;
+  }
+  return json;
+}
+
+const std::string& metric_of(const SearchResult& search) {
+  return search.trials.front().config.find("eval")->find("best")->scalar;
+}
+
+}  // namespace
+
+std::vector<Trial> trials_of(const Study& study, const StudyRun& run) {
+  const std::string combination =
+      run.folder.substr(0, run.folder.rfind("seed-"));
+  std::vector<Trial> trials;
+  for (TrialValues& values : search_trials(*study.search)) {
+    Trial trial;
+    trial.folder =
+        combination + "search/trial-" + std::to_string(trials.size() + 1);
+    ConfigNode user = run.config;
+    for (const auto& [key, value] : values) {
+      merge_config(user, config_of_key(key, value));
+    }
+    set_key(user, "train.seed", std::to_string(study.search->seed));
+    set_key(user, "train.final", "false");
+    if (!study.search->metric.empty()) {
+      set_key(user, "eval.best", study.search->metric);
+    }
+    trial.config = complete_config(user).tree;
+    trial.values = std::move(values);
+    trials.push_back(std::move(trial));
+  }
+  return trials;
+}
+
+TrialResult read_trial(const Trial& trial, const std::string& out) {
+  namespace fs = std::filesystem;
+  const std::string folder = out + "/" + trial.folder;
+  const std::string path = folder + "/metrics.json";
+  TrialResult result;
+  if (!fs::exists(path)) {
+    // The trainer leaves this file when it meets a NaN. It would meet it again.
+    result.diverged = fs::exists(folder + "/bad_batch.txt");
+    result.ended = result.diverged;
+    result.value = NAN;
+    return result;
+  }
+  try {
+    const Json json = Json::parse(read_file(path, kMaxMetricsBytes));
+    if (json.at("split") != "validation") {
+      throw DataError(path +
+                      ": not evaluated on held-out training classes; delete "
+                      "the folder to train it again");
+    }
+    const Json& best = json.at("best");
+    result.ended = true;
+    result.value =
+        best.at("value").is_null() ? NAN : best.at("value").get<double>();
+    result.epoch = best.at("epoch").get<int64_t>();
+  } catch (const Json::exception&) {
+    throw DataError(path +
+                    ": not the metrics of a run; delete the folder to train "
+                    "it again");
+  }
+  return result;
+}
+
+SearchResult search_result(const Study& study, const StudyRun& run,
+                           const std::string& out) {
+  SearchResult search;
+  search.labels = run.labels;
+  search.trials = trials_of(study, run);
+  search.ended = true;
+  for (const Trial& trial : search.trials) {
+    search.results.push_back(read_trial(trial, out));
+    search.ended &= search.results.back().ended;
+  }
+  if (!search.ended) return search;
+  for (size_t t = 0; t < search.results.size(); ++t) {
+    const double value = search.results[t].value;
+    if (std::isnan(value)) continue;
+    if (search.best < 0 ||
+        value > search.results[static_cast<size_t>(search.best)].value) {
+      search.best = static_cast<int64_t>(t);
+    }
+  }
+  return search;
+}
+
+ConfigNode chosen_config(const StudyRun& run, const SearchResult& search) {
+  const auto best = static_cast<size_t>(search.best);
+  ConfigNode user = run.config;
+  for (const auto& [key, value] : search.trials[best].values) {
+    merge_config(user, config_of_key(key, value));
+  }
+  return final_config(complete_config(user), search.results[best].epoch).tree;
+}
+
+std::string search_json(const Study& study,
+                        const std::vector<SearchResult>& searches) {
+  Json list = Json::array();
+  for (const SearchResult& search : searches) {
+    Json labels = Json::object();
+    for (size_t a = 0; a < search.labels.size(); ++a) {
+      labels[study.axes[a].name] = search.labels[a];
+    }
+    Json json = {{"labels", labels},
+                 {"metric", metric_of(search)},
+                 {"chosen_on", "held-out training classes"},
+                 {"chosen", nullptr},
+                 {"trials", Json::array()}};
+    for (size_t t = 0; t < search.trials.size(); ++t) {
+      json["trials"].push_back(
+          json_of_trial(search.trials[t], search.results[t]));
+    }
+    if (search.best >= 0) {
+      json["chosen"] = json["trials"][static_cast<size_t>(search.best)];
+    }
+    list.push_back(json);
+  }
+  return list.dump(2) + "\n";
+}
+
+std::string search_table(const Study& study,
+                         const std::vector<SearchResult>& searches) {
+  TextTable table;
+  for (const StudyAxis& axis : study.axes) table.head.push_back(axis.name);
+  for (const SearchKey& key : study.search->keys) {
+    table.head.push_back(key.key);
+  }
+  table.head.insert(table.head.end(), {"trial", "epoch", "held-out"});
+  for (const SearchResult& search : searches) {
+    if (search.best < 0) continue;
+    const auto best = static_cast<size_t>(search.best);
+    std::vector<std::string> row = search.labels;
+    for (const auto& [key, value] : search.trials[best].values) {
+      std::string text = to_yaml(value);
+      text.pop_back();
+      row.push_back(text);
+    }
+    const TrialResult& result = search.results[best];
+    row.push_back(std::to_string(best + 1));
+    row.push_back(std::to_string(result.epoch));
+    row.push_back(format_metric(metric_of(search), result.value));
+    table.rows.push_back(std::move(row));
+  }
+  return table.rows.empty() ? "" : markdown_table(table);
+}
+
+}  // namespace kith

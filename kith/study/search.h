@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kith/study/study.h"
+
+namespace kith {
+
+/// A trial of a search: a training on part of the training classes, judged on
+/// the held-out ones.
+struct Trial {
+  TrialValues values;
+  std::string folder;  ///< Below the study's: "margin/search/trial-1".
+  ConfigNode config;   ///< What `kith train` is given.
+};
+
+/// The trials of a combination. `run` is any run of it.
+std::vector<Trial> trials_of(const Study& study, const StudyRun& run);
+
+/// How a trial ended.
+struct TrialResult {
+  bool ended = false;
+  bool diverged = false;  ///< NaN: it ended without a value.
+  double value = 0.0;     ///< The best on held-out classes; NaN if undefined.
+  int64_t epoch = 0;      ///< Of the best value.
+};
+
+/// Reads it from the trial's folder. DataError if a file there is broken.
+TrialResult read_trial(const Trial& trial, const std::string& out);
+
+/// The outcome of a combination's search.
+struct SearchResult {
+  Labels labels;
+  std::vector<Trial> trials;
+  std::vector<TrialResult> results;
+  bool ended = false;  ///< All trials.
+  /// The trial chosen; -1: not all have ended, or none with a value.
+  int64_t best = -1;
+};
+
+/// The highest value wins, the first of equal ones.
+SearchResult search_result(const Study& study, const StudyRun& run,
+                           const std::string& out);
+
+/// The training that follows a search: the values of the best trial, all
+/// training classes, as many epochs as were best there.
+ConfigNode chosen_config(const StudyRun& run, const SearchResult& search);
+
+/// search.json: a list with the trials and the choice of each combination.
+std::string search_json(const Study& study,
+                        const std::vector<SearchResult>& searches);
+
+/// The choice of each combination as a table in Markdown.
+std::string search_table(const Study& study,
+                         const std::vector<SearchResult>& searches);
+
+}  // namespace kith

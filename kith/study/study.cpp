@@ -1,0 +1,271 @@
+#include "kith/study/study.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "kith/core/error.h"
+#include "kith/core/options.h"
+#include "kith/eval/metric.h"
+#include "kith/study/axes.h"
+#include "kith/train/run_config.h"
+
+namespace kith {
+namespace {
+
+[[noreturn]] void fail(const ConfigNode& node, const std::string& message) {
+  throw ConfigError((node.where.empty() ? "" : node.where + ": ") + message);
+}
+
+/// "medium/map" is the metric map in the part medium.
+std::string bare_name(const std::string& metric) {
+  return metric.substr(metric.rfind('/') + 1);
+}
+
+/// Whether a name is one metric, with or without a part.
+bool is_metric(const std::string& name) {
+  try {
+    const auto parsed = parse_metrics({bare_name(name)});
+    return parsed.size() == 1 && parsed[0].name == bare_name(name);
+  } catch (const ConfigError&) {
+    return false;
+  }
+}
+
+/// A list at a key of the section; empty if there is none.
+std::vector<ConfigNode> list_at(const ConfigNode& map, const char* key,
+                                const std::string& path) {
+  const ConfigNode* node = map.find(key);
+  if (node == nullptr || node->kind == ConfigNode::Kind::kNull) return {};
+  if (node->kind != ConfigNode::Kind::kList) {
+    fail(*node, "'" + path + "' must be a list");
+  }
+  return node->items;
+}
+
+/// The label that a row names for an axis.
+std::string label_at(const StudyAxis& axis, const ConfigNode& node) {
+  const std::string label = label_of(node, axis.name);
+  std::vector<std::string> known;
+  for (const AxisValue& value : axis.values) known.push_back(value.label);
+  if (!std::count(known.begin(), known.end(), label)) {
+    throw_unknown(node.where, "value of the axis '" + axis.name + "'", label,
+                  known);
+  }
+  return label;
+}
+
+std::vector<std::string> axis_names(const Study& study) {
+  std::vector<std::string> names;
+  for (const StudyAxis& axis : study.axes) names.push_back(axis.name);
+  return names;
+}
+
+Labels read_skip(const Study& study, const ConfigNode& row) {
+  if (!row.is_map() || row.entries.empty()) {
+    fail(row, "an entry of 'study.skip' must name labels by axis, such as {" +
+                  (study.axes.empty() ? "axis" : study.axes[0].name) +
+                  ": label}");
+  }
+  Labels labels(study.axes.size());
+  for (const auto& [key, node] : row.entries) {
+    const int64_t axis = study.axis(key);
+    if (axis < 0) throw_unknown(node.where, "axis", key, axis_names(study));
+    const auto a = static_cast<size_t>(axis);
+    labels[a] = label_at(study.axes[a], node);
+  }
+  return labels;
+}
+
+PublishedRow read_published_row(const Study& study, const ConfigNode& row) {
+  if (!row.is_map()) {
+    fail(row,
+         "an entry of 'study.published.rows' must be a map of axes and "
+         "metrics, such as {recall_any@1: 80.7}");
+  }
+  PublishedRow result;
+  result.labels.resize(study.axes.size());
+  for (const auto& [key, node] : row.entries) {
+    const int64_t axis = study.axis(key);
+    if (axis >= 0) {
+      const auto a = static_cast<size_t>(axis);
+      result.labels[a] = label_at(study.axes[a], node);
+      continue;
+    }
+    if (!is_metric(key)) {
+      std::vector<std::string> known = axis_names(study);
+      known.insert(known.end(), study.metrics.begin(), study.metrics.end());
+      throw_unknown(node.where, "axis or metric", key, known);
+    }
+    double percent = 0;
+    Option(key, &percent, "In percent.")
+        .range(0, 100)
+        .read(node, "study.published.rows." + key);
+    result.percent[key] = percent;
+  }
+  return result;
+}
+
+void read_published(const ConfigNode& section, Study& study) {
+  const ConfigNode* node = section.find("published");
+  if (node == nullptr) return;
+  OptionSet set;
+  set.add("source", study.published_source, "Where the numbers are printed.");
+  set.read(*node, "study.published", {"rows"});
+  for (const ConfigNode& row : list_at(*node, "rows", "study.published.rows")) {
+    study.published.push_back(read_published_row(study, row));
+  }
+}
+
+/// What a run is checked as: with its fold, or with the values of a trial.
+ConfigNode checked_config(const Study& study, const StudyRun& run) {
+  ConfigNode config = run.config;
+  if (study.folds > 0) {
+    merge_config(config,
+                 config_of_key("train.folds",
+                               ConfigNode::text(std::to_string(study.folds))));
+  }
+  if (study.search) {
+    const std::vector<TrialValues> trials = search_trials(*study.search);
+    for (const auto& [key, value] : trials.front()) {
+      merge_config(config, config_of_key(key, value));
+    }
+    const std::string& metric = study.search->metric;
+    if (!metric.empty()) {
+      ConfigNode best = ConfigNode::text(metric);
+      best.where = study.search->where;
+      merge_config(config, config_of_key("eval.best", std::move(best)));
+    }
+  }
+  return config;
+}
+
+/// A search must not look at the test split.
+void check_search(const SearchSpace& search, const RunConfig& config) {
+  const std::string where = search.where.empty() ? "" : search.where + ": ";
+  if (config.train.validation == 0) {
+    throw ConfigError(where +
+                      "'study.search' needs 'train.validation', such as 0.5: "
+                      "trials are judged on held-out training classes");
+  }
+  if (config.eval.split != "auto" && config.eval.split != "validation") {
+    throw ConfigError(where + "'study.search' needs 'eval.split: auto', not '" +
+                      config.eval.split +
+                      "': trials are judged on held-out training classes");
+  }
+}
+
+/// Completes every run's configuration. Returns the names of the metrics that
+/// some run computes, without those that are lists.
+std::vector<std::string> check_runs(const Study& study) {
+  std::vector<std::string> names;
+  Labels last;
+  bool first = true;
+  for (const StudyRun& run : study_runs(study)) {
+    if (!first && run.labels == last) continue;  // another seed
+    first = false;
+    last = run.labels;
+    try {
+      const RunConfig config = complete_config(checked_config(study, run));
+      if (study.search) check_search(*study.search, config);
+      for (const NamedMetric& metric : parse_metrics(config.eval.metrics)) {
+        const auto* set = dynamic_cast<const SetMetric*>(metric.metric.get());
+        if (set != nullptr && set->is_list()) continue;
+        if (!std::count(names.begin(), names.end(), metric.name)) {
+          names.push_back(metric.name);
+        }
+      }
+    } catch (const ConfigError& error) {
+      const std::string labels = describe_labels(study, run.labels);
+      throw ConfigError(error.what() +
+                        (labels.empty() ? "" : " (in the run " + labels + ")"));
+    }
+  }
+  if (first) throw ConfigError("'study.skip' leaves no run");
+  return names;
+}
+
+/// Without `metrics` all that are computed. Of folds each metric is there
+/// twice.
+void complete_metrics(const ConfigNode& section,
+                      const std::vector<std::string>& computed, Study& study) {
+  if (study.metrics.empty()) study.metrics = computed;
+  if (study.metrics.empty()) {
+    throw ConfigError("'eval.metrics' has no metric that is a number");
+  }
+  std::vector<std::string> all;
+  for (const std::string& name : study.metrics) {
+    if (!std::count(computed.begin(), computed.end(), bare_name(name))) {
+      const ConfigNode* node = section.find("metrics");
+      throw_unknown(node == nullptr ? "" : node->where,
+                    "metric in 'study.metrics', not in 'eval.metrics':", name,
+                    computed);
+    }
+    const bool both = study.folds > 0 && name == bare_name(name);
+    if (both) {
+      all.push_back("separated/" + name);
+      all.push_back("concatenated/" + name);
+    } else {
+      all.push_back(name);
+    }
+  }
+  study.metrics = all;
+}
+
+void read_plain(const ConfigNode& section, Study& study) {
+  study.title = study.name;
+  study.seeds = {0};
+  OptionSet set;
+  set.add("title", study.title, "Of the table.");
+  set.add("seeds", study.seeds, "Every combination is trained with each.")
+      .range(0)
+      .not_empty();
+  set.add("metrics", study.metrics, "Columns of the table.");
+  set.add("folds", study.folds, "Class-disjoint folds of a run.").range(0, 100);
+  set.read(section, "study",
+           {"axes", "skip", "published", "figures", "search"});
+  std::vector<int64_t> seeds = study.seeds;
+  std::sort(seeds.begin(), seeds.end());
+  const auto twice = std::adjacent_find(seeds.begin(), seeds.end());
+  if (twice != seeds.end()) {
+    fail(*section.find("seeds"),
+         "seed " + std::to_string(*twice) + " is given twice in 'study.seeds'");
+  }
+}
+
+}  // namespace
+
+bool is_study(const ConfigNode& config) {
+  return config.find("study") != nullptr;
+}
+
+Study load_study(const std::string& path,
+                 const std::vector<std::string>& overrides) {
+  Study study;
+  study.name = std::filesystem::path(path).stem().string();
+  study.base = load_config(path);
+  for (const std::string& text : overrides) apply_override(study.base, text);
+  if (!is_study(study.base)) {
+    throw ConfigError(path +
+                      ": no section 'study'; a single configuration is trained "
+                      "by kith train");
+  }
+  const ConfigNode section = *study.base.find("study");
+  std::erase_if(study.base.entries,
+                [](const auto& entry) { return entry.first == "study"; });
+  read_plain(section, study);
+  study.axes = read_axes(list_at(section, "axes", "study.axes"));
+  for (const ConfigNode& row : list_at(section, "skip", "study.skip")) {
+    study.skip.push_back(read_skip(study, row));
+  }
+  if (const ConfigNode* search = section.find("search")) {
+    if (study.folds > 0) fail(*search, "a study has 'folds' or 'search'");
+    study.search = read_search_space(*search);
+  }
+  study.figures.kind = ConfigNode::Kind::kList;
+  study.figures.items = list_at(section, "figures", "study.figures");
+  complete_metrics(section, check_runs(study), study);
+  read_published(section, study);
+  return study;
+}
+
+}  // namespace kith

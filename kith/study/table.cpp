@@ -1,0 +1,275 @@
+#include "kith/study/table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "kith/study/text_table.h"
+
+namespace kith {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A metric of a combination.
+struct Cell {
+  Spread spread;
+  std::optional<double> published;  ///< In percent, if it is a share.
+  bool best = false;
+};
+
+struct Row {
+  Labels labels;
+  int64_t runs = 0;
+  std::vector<Cell> cells;  ///< Of study.metrics.
+};
+
+/// A whole sweep's numbers, as all formats print them.
+struct Summary {
+  std::vector<Row> rows;
+  std::vector<bool> has_published;  ///< By metric.
+};
+
+/// Marks the best mean of each column of shares, where more is better.
+void mark_best(const Study& study, Summary& summary) {
+  if (summary.rows.size() < 2) return;
+  for (size_t m = 0; m < study.metrics.size(); ++m) {
+    if (!metric_is_share(study.metrics[m])) continue;
+    Cell* best = nullptr;
+    for (Row& row : summary.rows) {
+      Cell& cell = row.cells[m];
+      if (cell.spread.count == 0) continue;
+      if (best == nullptr || cell.spread.mean > best->spread.mean) {
+        best = &cell;
+      }
+    }
+    if (best != nullptr) best->best = true;
+  }
+}
+
+Summary summarise(const StudyResults& results) {
+  const Study& study = *results.study;
+  Summary summary;
+  summary.has_published.resize(study.metrics.size());
+  for (const StudyRun& run : study_runs(study)) {
+    if (!summary.rows.empty() && summary.rows.back().labels == run.labels) {
+      continue;  // another seed
+    }
+    Row row;
+    row.labels = run.labels;
+    row.runs = std::count_if(
+        results.runs.begin(), results.runs.end(),
+        [&](const RunResult& r) { return r.labels == run.labels; });
+    const PublishedRow* published = published_row(study, run.labels);
+    for (size_t m = 0; m < study.metrics.size(); ++m) {
+      Cell cell;
+      cell.spread = spread_of(results.values(run.labels, study.metrics[m]));
+      if (published != nullptr && published->percent.count(study.metrics[m])) {
+        cell.published = published->percent.at(study.metrics[m]);
+        summary.has_published[m] = true;
+      }
+      row.cells.push_back(cell);
+    }
+    summary.rows.push_back(std::move(row));
+  }
+  mark_best(study, summary);
+  return summary;
+}
+
+/// "82.31 ± 0.45", or the mean alone of one run. The sign and the mark of the
+/// best are the format's.
+std::string cell_text(const std::string& metric, const Cell& cell,
+                      const std::string& plus_minus, const std::string& begin,
+                      const std::string& end) {
+  std::string text = format_metric(metric, cell.spread.mean);
+  if (cell.spread.count > 1) {
+    text += plus_minus + format_metric(metric, cell.spread.half_width);
+  }
+  return cell.best ? begin + text + end : text;
+}
+
+struct Style {
+  std::string plus_minus;
+  std::string begin_best;
+  std::string end_best;
+};
+
+TextTable text_table(const Study& study, const Summary& summary,
+                     const Style& style) {
+  TextTable table;
+  for (const StudyAxis& axis : study.axes) table.head.push_back(axis.name);
+  table.head.emplace_back("runs");
+  for (size_t m = 0; m < study.metrics.size(); ++m) {
+    table.head.push_back(study.metrics[m]);
+    if (summary.has_published[m]) table.head.emplace_back("published");
+  }
+  for (const Row& row : summary.rows) {
+    std::vector<std::string> words = row.labels;
+    words.push_back(std::to_string(row.runs));
+    for (size_t m = 0; m < study.metrics.size(); ++m) {
+      const Cell& cell = row.cells[m];
+      words.push_back(cell_text(study.metrics[m], cell, style.plus_minus,
+                                style.begin_best, style.end_best));
+      if (!summary.has_published[m]) continue;
+      words.push_back(cell.published ? format_number("%g", *cell.published)
+                                     : "-");
+    }
+    table.rows.push_back(std::move(words));
+  }
+  return table;
+}
+
+/// What the numbers are, below the table.
+std::string legend(const Study& study, const std::string& plus_minus) {
+  std::string text = "Mean" + plus_minus +
+                     "half of the 95% interval (Student's t) over runs; shares "
+                     "in percent.";
+  if (!study.published_source.empty()) {
+    text += " Published: " + study.published_source + ".";
+  }
+  return text;
+}
+
+std::string latex_text(const std::string& text) {
+  return replaced(text, {{'&', "\\&"},
+                         {'%', "\\%"},
+                         {'$', "\\$"},
+                         {'#', "\\#"},
+                         {'_', "\\_"},
+                         {'{', "\\{"},
+                         {'}', "\\}"},
+                         {'~', "\\textasciitilde{}"},
+                         {'^', "\\textasciicircum{}"},
+                         {'\\', "\\textbackslash{}"},
+                         {'\n', " "}});
+}
+
+std::string latex_row(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    line += (line.empty() ? "" : " & ") + word;
+  }
+  return line + " \\\\\n";
+}
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string field = replaced(text, {{'"', "\"\""}});
+  field.insert(field.begin(), '"');
+  field.push_back('"');
+  return field;
+}
+
+std::string csv_row(const std::vector<std::string>& words) {
+  std::string line;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) line += ',';
+    line += csv_field(words[i]);
+  }
+  return line + "\n";
+}
+
+std::string csv_number(double value) {
+  return std::isnan(value) ? "" : format_number("%.4f", value);
+}
+
+Json labels_json(const Study& study, const Labels& labels) {
+  Json json = Json::object();
+  for (size_t a = 0; a < labels.size(); ++a) {
+    json[study.axes[a].name] = labels[a];
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string study_markdown(const StudyResults& results) {
+  const Study& study = *results.study;
+  return "# " + study.title + "\n\n" +
+         markdown_table(
+             text_table(study, summarise(results), {" ± ", "**", "**"})) +
+         "\n" + legend(study, " ± ") + "\n";
+}
+
+std::string study_latex(const StudyResults& results) {
+  const Study& study = *results.study;
+  const Summary summary = summarise(results);
+  // Cells are LaTeX already; labels and names are not.
+  TextTable table = text_table(study, summary, {" $\\pm$ ", "\\textbf{", "}"});
+  const size_t axes = study.axes.size();
+  for (std::string& word : table.head) word = latex_text(word);
+  std::string text = "% " + replaced(study.title, {{'\n', " "}}) +
+                     "\n\\begin{tabular}{" + std::string(axes, 'l') +
+                     std::string(table.head.size() - axes, 'r') +
+                     "}\n\\hline\n" + latex_row(table.head) + "\\hline\n";
+  for (auto& row : table.rows) {
+    for (size_t a = 0; a < axes; ++a) row[a] = latex_text(row[a]);
+    text += latex_row(row);
+  }
+  return text + "\\hline\n\\end{tabular}\n% " +
+         replaced(legend(study, " +- "), {{'\n', " "}}) + "\n";
+}
+
+std::string study_csv(const StudyResults& results) {
+  const Study& study = *results.study;
+  const Summary summary = summarise(results);
+  std::vector<std::string> head;
+  for (const StudyAxis& axis : study.axes) head.push_back(axis.name);
+  head.emplace_back("runs");
+  for (const std::string& metric : study.metrics) {
+    for (const char* ending : {"", " half width", " published"}) {
+      head.push_back(metric + ending);
+    }
+  }
+  std::string text = csv_row(head);
+  for (const Row& row : summary.rows) {
+    std::vector<std::string> words = row.labels;
+    words.push_back(std::to_string(row.runs));
+    for (size_t m = 0; m < study.metrics.size(); ++m) {
+      const double factor = metric_is_share(study.metrics[m]) ? 100 : 1;
+      const Cell& cell = row.cells[m];
+      words.push_back(csv_number(factor * cell.spread.mean));
+      words.push_back(csv_number(factor * cell.spread.half_width));
+      words.push_back(cell.published ? format_number("%g", *cell.published)
+                                     : "");
+    }
+    text += csv_row(words);
+  }
+  return text;
+}
+
+std::string study_json(const StudyResults& results) {
+  const Study& study = *results.study;
+  Json json = {{"study", study.name},
+               {"title", study.title},
+               {"combinations", Json::array()},
+               {"runs", Json::array()}};
+  for (const Row& row : summarise(results).rows) {
+    Json metrics = Json::object();
+    for (size_t m = 0; m < study.metrics.size(); ++m) {
+      const Cell& cell = row.cells[m];
+      Json& entry = metrics[study.metrics[m]];
+      entry = {{"mean", cell.spread.mean},
+               {"half_width", cell.spread.half_width},
+               {"count", cell.spread.count}};
+      if (cell.published) entry["published"] = *cell.published;
+    }
+    json["combinations"].push_back({{"labels", labels_json(study, row.labels)},
+                                    {"runs", row.runs},
+                                    {"metrics", metrics}});
+  }
+  for (const RunResult& run : results.runs) {
+    json["runs"].push_back({{"labels", labels_json(study, run.labels)},
+                            {"seed", run.seed},
+                            {"folder", run.folder},
+                            {"metrics", run.metrics}});
+  }
+  if (!study.published_source.empty()) {
+    json["published_source"] = study.published_source;
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace kith

@@ -1,0 +1,176 @@
+#include "kith/study/tasks.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "kith/core/error.h"
+#include "kith/core/file.h"
+#include "kith/train/run_config.h"
+#include "kith/train/run_state.h"
+
+namespace kith {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMaxConfigBytes = uint64_t{4} << 20;
+
+/// A folder with a run must be of this task.
+void check_folder(const std::string& folder, const ConfigNode& config) {
+  const std::string path = task_config_path(folder);
+  if (!fs::exists(path)) {
+    if (!fs::exists(folder + "/config.yaml")) return;
+    throw ConfigError(folder +
+                      " holds a run that no sweep began; choose another --out "
+                      "or delete the folder");
+  }
+  const std::string stored = read_file(path, kMaxConfigBytes);
+  if (stored == to_yaml(config)) return;
+  // Completed again: options that are newer than the run have their defaults.
+  const std::string changed = first_difference(
+      complete_config(parse_config(stored, path)).tree, config);
+  if (changed.empty()) return;
+  throw ConfigError("'" + changed +
+                    "' differs from the configuration that the run in " +
+                    folder +
+                    " was begun with (study_config.yaml there); choose another "
+                    "--out or delete the folder");
+}
+
+/// A training: its configuration is completed and its folder looked at.
+StudyTask training(const std::string& folder, ConfigNode config,
+                   const std::string& out) {
+  StudyTask task;
+  task.folder = folder;
+  task.config = std::move(config);
+  const std::string place = out + "/" + folder;
+  check_folder(place, task.config);
+  if (fs::exists(place + "/metrics.json")) {
+    task.state = TaskState::kDone;
+  } else if (fs::exists(task_config_path(place))) {
+    task.state = TaskState::kBegun;
+  }
+  return task;
+}
+
+/// Whether the folds of a run have been scored since the last was trained.
+bool folds_scored(const std::string& folder, int64_t folds) {
+  const std::string scores = folder + "/metrics.json";
+  if (!fs::exists(scores)) return false;
+  for (int64_t fold = 1; fold <= folds; ++fold) {
+    const std::string trained =
+        folder + "/fold-" + std::to_string(fold) + "/metrics.json";
+    if (fs::last_write_time(trained) > fs::last_write_time(scores)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void add_folds(const Study& study, const StudyRun& run, const std::string& out,
+               std::vector<StudyTask>& tasks) {
+  bool all_done = true;
+  for (int64_t fold = 1; fold <= study.folds; ++fold) {
+    ConfigNode config = run.config;
+    for (const auto& [key, value] : {std::pair("train.folds", study.folds),
+                                     std::pair("train.fold", fold)}) {
+      merge_config(config,
+                   config_of_key(key, ConfigNode::text(std::to_string(value))));
+    }
+    tasks.push_back(training(run.folder + "/fold-" + std::to_string(fold),
+                             complete_config(config).tree, out));
+    all_done &= tasks.back().state == TaskState::kDone;
+  }
+  StudyTask join;
+  join.folder = run.folder;
+  join.joins_folds = true;
+  if (!all_done) {
+    join.state = TaskState::kWaiting;
+  } else if (folds_scored(out + "/" + run.folder, study.folds)) {
+    join.state = TaskState::kDone;
+  }
+  tasks.push_back(std::move(join));
+}
+
+void add_trials(const SearchResult& search, const std::string& out,
+                std::vector<StudyTask>& tasks) {
+  for (size_t t = 0; t < search.trials.size(); ++t) {
+    tasks.push_back(
+        training(search.trials[t].folder, search.trials[t].config, out));
+    if (search.results[t].ended) tasks.back().state = TaskState::kDone;
+  }
+}
+
+void add_chosen(const StudyRun& run, const SearchResult& search,
+                const std::string& out, std::vector<StudyTask>& tasks) {
+  if (search.best >= 0) {
+    tasks.push_back(training(run.folder, chosen_config(run, search), out));
+    return;
+  }
+  StudyTask task;
+  task.folder = run.folder;
+  task.state = TaskState::kWaiting;
+  tasks.push_back(std::move(task));
+}
+
+}  // namespace
+
+const char* state_name(TaskState state) {
+  switch (state) {
+    case TaskState::kWaiting:
+      return "waiting";
+    case TaskState::kToDo:
+      return "to do";
+    case TaskState::kBegun:
+      return "begun";
+    case TaskState::kDone:
+      return "done";
+  }
+  return "";
+}
+
+std::string task_config_path(const std::string& folder) {
+  return folder + "/study_config.yaml";
+}
+
+std::vector<SearchResult> search_results(const Study& study,
+                                         const std::vector<StudyRun>& runs,
+                                         const std::string& out) {
+  std::vector<SearchResult> searches;
+  if (!study.search) return searches;
+  for (const StudyRun& run : runs) {
+    if (!searches.empty() && searches.back().labels == run.labels) continue;
+    searches.push_back(search_result(study, run, out));
+  }
+  return searches;
+}
+
+std::vector<StudyTask> study_tasks(const Study& study,
+                                   const std::vector<StudyRun>& runs,
+                                   const std::string& out) {
+  std::vector<StudyTask> tasks;
+  const std::vector<SearchResult> searches = search_results(study, runs, out);
+  for (const SearchResult& search : searches) add_trials(search, out, tasks);
+  for (const StudyRun& run : runs) {
+    if (study.folds > 0) {
+      add_folds(study, run, out, tasks);
+    } else if (study.search) {
+      const auto search = std::find_if(
+          searches.begin(), searches.end(),
+          [&](const SearchResult& s) { return s.labels == run.labels; });
+      add_chosen(run, *search, out, tasks);
+    } else {
+      tasks.push_back(
+          training(run.folder, complete_config(run.config).tree, out));
+    }
+  }
+  return tasks;
+}
+
+TaskState run_state(const StudyRun& run, const std::string& out) {
+  const std::string folder = out + "/" + run.folder;
+  if (fs::exists(folder + "/metrics.json")) return TaskState::kDone;
+  return fs::exists(folder) ? TaskState::kBegun : TaskState::kToDo;
+}
+
+}  // namespace kith

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kith/study/search.h"
+#include "kith/study/study.h"
+
+namespace kith {
+
+enum class TaskState {
+  kWaiting,  ///< For other tasks.
+  kToDo,
+  kBegun,
+  kDone,
+};
+
+const char* state_name(TaskState state);
+
+/// A process that a study needs: a training, or the scoring of folds.
+struct StudyTask {
+  std::string folder;        ///< Below the study's; also the task's name.
+  bool joins_folds = false;  ///< `kith folds`, otherwise `kith train`.
+  ConfigNode config;         ///< Of a training, with every default.
+  TaskState state = TaskState::kToDo;
+};
+
+/// The tasks of some runs in the order they are begun, and how far they are by
+/// the files in `out`: of folds each run is trained on every fold and then
+/// scored; of a search every trial is trained, then the runs with the best
+/// values, which wait until then. ConfigError if a folder there holds a run
+/// of another configuration.
+std::vector<StudyTask> study_tasks(const Study& study,
+                                   const std::vector<StudyRun>& runs,
+                                   const std::string& out);
+
+/// How far a run is as a whole.
+TaskState run_state(const StudyRun& run, const std::string& out);
+
+/// The search of each combination of these runs.
+std::vector<SearchResult> search_results(const Study& study,
+                                         const std::vector<StudyRun>& runs,
+                                         const std::string& out);
+
+/// The configuration of a task in its folder: `kith train` is given this file.
+std::string task_config_path(const std::string& folder);
+
+}  // namespace kith

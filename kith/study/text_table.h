@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kith {
+
+/// A table of text.
+struct TextTable {
+  std::vector<std::string> head;
+  std::vector<std::vector<std::string>> rows;
+};
+
+std::string markdown_table(const TextTable& table);
+
+/// A number by a pattern of printf.
+std::string format_number(const char* pattern, double value);
+
+/// A value of a metric: shares in percent with two digits, other numbers with
+/// four significant ones; "-" for NaN.
+std::string format_metric(const std::string& metric, double value);
+
+/// The text with some of its characters replaced.
+std::string replaced(const std::string& text,
+                     const std::vector<std::pair<char, const char*>>& by);
+
+}  // namespace kith

@@ -1,0 +1,183 @@
+#include "kith/study/search.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "kith/core/error.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_dir.h"
+
+namespace kith {
+namespace {
+
+SearchSpace space_of(const std::string& yaml) {
+  return read_search_space(parse_config(yaml, "s.yaml"));
+}
+
+TEST(SearchSpace, AGridTriesEveryCombinationTheLastKeyFastest) {
+  const auto trials = search_trials(
+      space_of("{method: grid, space: {a: [1, 2], b.c: [x, y, z]}}"));
+  ASSERT_EQ(trials.size(), 6u);
+  EXPECT_EQ(describe_values(trials[0]), "a = 1, b.c = x");
+  EXPECT_EQ(describe_values(trials[1]), "a = 1, b.c = y");
+  EXPECT_EQ(describe_values(trials[5]), "a = 2, b.c = z");
+}
+
+TEST(SearchSpace, RandomValuesStayInTheirRangeAndRepeat) {
+  const SearchSpace space = space_of(
+      "{trials: 200, seed: 5, space: {lr: {from: 1e-5, to: 1e-3, scale: log},"
+      " m: {from: -1, to: 1}, k: [1, 2, 4]}}");
+  const auto trials = search_trials(space);
+  ASSERT_EQ(trials.size(), 200u);
+  int below = 0;
+  for (const TrialValues& values : trials) {
+    const double lr = std::stod(values[0].second.scalar);
+    EXPECT_GE(lr, 0.999e-5);
+    EXPECT_LE(lr, 1.001e-3);
+    below += lr < 1e-4;
+    EXPECT_LE(std::abs(std::stod(values[1].second.scalar)), 1);
+  }
+  // Half of them lie below the geometric middle.
+  EXPECT_NEAR(below, 100, 30);
+
+  SearchSpace more = space;
+  more.trials = 300;
+  EXPECT_EQ(describe_values(search_trials(more)[150]),
+            describe_values(trials[150]));
+  more.seed = 6;
+  EXPECT_NE(describe_values(search_trials(more)[150]),
+            describe_values(trials[150]));
+}
+
+TEST(SearchSpace, RefusesWhatCannotBeSearched) {
+  const auto refused = [](const std::string& yaml, const auto&... parts) {
+    expect_error<ConfigError>([&] { space_of(yaml); }, parts...);
+  };
+  refused("{method: grid}", "s.yaml:1", "study.search.space");
+  refused("{space: {}}", "study.search.space", "a map from keys");
+  refused("{space: {a: 3}}", "study.search.space.a", "a list of values");
+  refused("{space: {a: []}}", "study.search.space.a");
+  refused("{space: {a: {from: 2, to: 1}}}", "'from' below 'to'");
+  refused("{space: {a: {from: 2}}}", "'from' below 'to'");
+  refused("{space: {a: {from: 0, to: 1, scale: log}}}", "greater than 0");
+  refused("{space: {a: {from: 0, to: 1, scale: lag}}}", "log");
+  refused("{method: grid, space: {a: {from: 0, to: 1}}}", "a grid needs",
+          "'a'");
+  refused("{method: grid, trials: 3, space: {a: [1]}}", "trials");
+  refused("{metod: grid, space: {a: [1]}}", "study.search.metod", "method");
+}
+
+/// A study with a search of three values of t1.
+class Search : public ::testing::Test {
+ protected:
+  Study load(const std::string& more = "") const {
+    return load_study(
+        folder_.write("s.yaml",
+                      "data: {name: glyphs, classes: 8, per_class: 4}\n"
+                      "train: {validation: 0.5, epochs: 9}\n"
+                      "eval: {every: 1, metrics: [recall_any@1, map_at_r]}\n"
+                      "study:\n"
+                      "  seeds: [4]\n"
+                      "  search: {method: grid, metric: map_at_r, seed: 2, "
+                      "space: {loss.t1: [0.5, 1, 2]}}\n" +
+                          more));
+  }
+
+  /// What a trial leaves behind.
+  void finish(int trial, const std::string& value, int epoch,
+              const std::string& split = "validation") const {
+    const std::string place = "out/search/trial-" + std::to_string(trial);
+    std::filesystem::create_directories(folder_.file(place));
+    folder_.write(place + "/metrics.json",
+                  R"({"split": ")" + split + R"(", "best": {"value": )" +
+                      value + R"(, "epoch": )" + std::to_string(epoch) + "}}");
+  }
+
+  const TempDir folder_;
+};
+
+TEST_F(Search, ATrialTrainsOnPartOfTheClassesAlone) {
+  const Study study = load();
+  const std::vector<Trial> trials = trials_of(study, study_runs(study)[0]);
+  ASSERT_EQ(trials.size(), 3u);
+  EXPECT_EQ(trials[2].folder, "search/trial-3");
+  const auto at = [&](const char* section, const char* key) {
+    return trials[2].config.find(section)->find(key)->scalar;
+  };
+  EXPECT_EQ(at("loss", "t1"), "2");
+  EXPECT_EQ(at("train", "final"), "false");
+  EXPECT_EQ(at("train", "seed"), "2");
+  EXPECT_EQ(at("train", "validation"), "0.5");
+  EXPECT_EQ(at("eval", "best"), "map_at_r");
+}
+
+TEST_F(Search, WaitsForAllTrialsAndTakesTheBest) {
+  const Study study = load();
+  const StudyRun run = study_runs(study)[0];
+  const std::string out = folder_.file("out");
+  finish(1, "0.25", 3);
+  finish(3, "0.5", 9);
+  EXPECT_FALSE(search_result(study, run, out).ended);
+  finish(2, "0.5", 7);
+  const SearchResult search = search_result(study, run, out);
+  EXPECT_TRUE(search.ended);
+  ASSERT_EQ(search.best, 1);  // the first of equal ones
+
+  const ConfigNode config = chosen_config(run, search);
+  EXPECT_EQ(config.find("loss")->find("t1")->scalar, "1");
+  EXPECT_EQ(config.find("train")->find("stop_epoch")->scalar, "7");
+  EXPECT_EQ(config.find("train")->find("epochs")->scalar, "9");
+  EXPECT_EQ(config.find("train")->find("validation")->scalar, "0");
+  EXPECT_EQ(config.find("train")->find("seed")->scalar, "4");
+  EXPECT_EQ(config.find("eval")->find("every")->scalar, "0");
+
+  const auto json = nlohmann::json::parse(search_json(study, {search}));
+  EXPECT_EQ(json.at(0).at("chosen").at("values").at("loss.t1"), "1");
+  EXPECT_EQ(json.at(0).at("chosen").at("epoch"), 7);
+  EXPECT_EQ(json.at(0).at("trials").size(), 3u);
+  EXPECT_EQ(search_table(study, {search}),
+            "| loss.t1 | trial | epoch | held-out |\n"
+            "|---|---|---|---|\n"
+            "| 1 | 2 | 7 | 50.00 |\n");
+}
+
+TEST_F(Search, ATrialThatDivergedIsNotChosen) {
+  const Study study = load();
+  const StudyRun run = study_runs(study)[0];
+  const std::string out = folder_.file("out");
+  finish(1, "null", 1);
+  finish(3, "0.125", 2);
+  std::filesystem::create_directories(out + "/search/trial-2");
+  folder_.write("out/search/trial-2/bad_batch.txt", "a.png\n");
+  SearchResult search = search_result(study, run, out);
+  EXPECT_TRUE(search.results[1].diverged);
+  EXPECT_EQ(search.best, 2);
+  finish(3, "null", 2);
+  search = search_result(study, run, out);
+  EXPECT_TRUE(search.ended);
+  EXPECT_EQ(search.best, -1);
+}
+
+TEST_F(Search, AnythingButHeldOutClassesIsRefused) {
+  const Study study = load();
+  finish(1, "0.5", 1, "test");
+  expect_error<DataError>(
+      [&] { search_result(study, study_runs(study)[0], folder_.file("out")); },
+      "trial-1/metrics.json", "held-out");
+  const auto refused = [&](const std::string& change, const auto&... parts) {
+    expect_error<ConfigError>(
+        [&] { load_study(folder_.file("s.yaml"), {change}); }, parts...);
+  };
+  refused("train.validation=0", "s.yaml:6", "train.validation");
+  refused("eval.split=test", "eval.split", "held-out");
+  refused("study.search.metric=nmi", "'nmi'", "map_at_r");
+  refused("study.search.space={loss.t9: [1]}", "loss.t9");
+  refused("study.folds=4", "'folds' or 'search'");
+}
+
+}  // namespace
+}  // namespace kith

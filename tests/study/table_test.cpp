@@ -1,0 +1,122 @@
+#include "kith/study/table.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "kith/study/text_table.h"
+
+namespace kith {
+namespace {
+
+/// Two combinations with two runs and one, a third without.
+Study small_study() {
+  Study study;
+  study.name = "small";
+  study.title = "A study";
+  study.axes = {{"loss", {{"a|b", {}}, {"c_d", {}}, {"e", {}}}}};
+  study.seeds = {0, 1};
+  study.metrics = {"recall_any@1", "rho"};
+  study.published = {{{"a|b"}, {{"recall_any@1", 60.5}}}};
+  study.published_source = "A paper, Table 3";
+  return study;
+}
+
+RunResult result(const char* label, int64_t seed, double recall, double rho) {
+  RunResult run;
+  run.labels = {label};
+  run.seed = seed;
+  run.folder = "out/" + std::to_string(seed);
+  run.metrics = {{"recall_any@1", recall}, {"rho", rho}};
+  return run;
+}
+
+class StudyTable : public ::testing::Test {
+ protected:
+  StudyTable() : study_(small_study()) {
+    results_.study = &study_;
+    results_.runs = {result("a|b", 0, 0.60, 0.3), result("a|b", 1, 0.62, 0.32),
+                     result("c_d", 0, 0.59, 0.41236)};
+  }
+
+  Study study_;
+  StudyResults results_;
+};
+
+TEST_F(StudyTable, AsMarkdown) {
+  // Half width: 12.706 * 0.01 * sqrt(2) / sqrt(2).
+  EXPECT_EQ(study_markdown(results_),
+            "# A study\n"
+            "\n"
+            "| loss | runs | recall_any@1 | published | rho |\n"
+            "|---|---|---|---|---|\n"
+            "| a\\|b | 2 | **61.00 ± 12.71** | 60.5 | 0.31 ± 0.1271 |\n"
+            "| c_d | 1 | 59.00 | - | 0.4124 |\n"
+            "| e | 0 | - | - | - |\n"
+            "\n"
+            "Mean ± half of the 95% interval (Student's t) over runs; shares "
+            "in percent. Published: A paper, Table 3.\n");
+}
+
+TEST_F(StudyTable, AsCsv) {
+  EXPECT_EQ(study_csv(results_),
+            "loss,runs,recall_any@1,recall_any@1 half width,recall_any@1 "
+            "published,rho,rho half width,rho published\n"
+            "a|b,2,61.0000,12.7060,60.5,0.3100,0.1271,\n"
+            "c_d,1,59.0000,,,0.4124,,\n"
+            "e,0,,,,,,\n");
+}
+
+TEST_F(StudyTable, AsLatex) {
+  EXPECT_EQ(study_latex(results_),
+            "% A study\n"
+            "\\begin{tabular}{lrrrr}\n"
+            "\\hline\n"
+            "loss & runs & recall\\_any@1 & published & rho \\\\\n"
+            "\\hline\n"
+            "a|b & 2 & \\textbf{61.00 $\\pm$ 12.71} & 60.5 & 0.31 $\\pm$ "
+            "0.1271 \\\\\n"
+            "c\\_d & 1 & 59.00 & - & 0.4124 \\\\\n"
+            "e & 0 & - & - & - \\\\\n"
+            "\\hline\n"
+            "\\end{tabular}\n"
+            "% Mean +- half of the 95% interval (Student's t) over runs; "
+            "shares in percent. Published: A paper, Table 3.\n");
+}
+
+TEST_F(StudyTable, AsJson) {
+  const auto json = nlohmann::json::parse(study_json(results_));
+  EXPECT_EQ(json.at("study"), "small");
+  const auto& first = json.at("combinations").at(0);
+  EXPECT_EQ(first.at("labels").at("loss"), "a|b");
+  EXPECT_EQ(first.at("runs"), 2);
+  EXPECT_DOUBLE_EQ(first.at("metrics").at("recall_any@1").at("mean"), 0.61);
+  EXPECT_EQ(first.at("metrics").at("recall_any@1").at("published"), 60.5);
+  const auto& empty = json.at("combinations").at(2).at("metrics").at("rho");
+  EXPECT_TRUE(empty.at("mean").is_null());
+  EXPECT_EQ(empty.at("count"), 0);
+  EXPECT_EQ(json.at("runs").size(), 3u);
+  EXPECT_EQ(json.at("runs").at(1).at("seed"), 1);
+}
+
+TEST_F(StudyTable, MarksNothingInATableOfOneRow) {
+  study_.axes[0].values.resize(1);
+  EXPECT_EQ(study_markdown(results_).find("**"), std::string::npos);
+}
+
+TEST(TextTable, FieldsWithCommasAreQuotedInCsv) {
+  Study study = small_study();
+  study.axes[0].values = {{"1,2", {}}, {"say \"x\"", {}}};
+  StudyResults results;
+  results.study = &study;
+  const std::string csv = study_csv(results);
+  EXPECT_NE(csv.find("\n\"1,2\",0,"), std::string::npos) << csv;
+  EXPECT_NE(csv.find("\n\"say \"\"x\"\"\",0,"), std::string::npos) << csv;
+}
+
+TEST(TextTable, MetricsAreInPercentIfTheyAreShares) {
+  EXPECT_EQ(format_metric("nmi", 0.12345), "12.35");
+  EXPECT_EQ(format_metric("rho", 0.123456), "0.1235");
+}
+
+}  // namespace
+}  // namespace kith
