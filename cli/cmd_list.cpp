@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
+#include "cli/list_recipes.h"
 #include "cli/objectives_page.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
@@ -14,6 +15,7 @@
 #include "kith/miners/miner.h"
 #include "kith/models/backbone.h"
 #include "kith/samplers/sampler.h"
+#include "kith/study/figure.h"
 #include "kith/train/optimizer.h"
 #include "kith/train/schedule.h"
 
@@ -36,7 +38,8 @@ const std::vector<std::pair<std::string, Lister>>& listers() {
       {"optimizers", [] { return parts_of(optimizer_registry()); }},
       {"schedules", [] { return parts_of(schedule_registry()); }},
       {"metrics", [] { return parts_of(metric_registry()); }},
-      {"protocols", [] { return parts_of(protocol_registry()); }}};
+      {"protocols", [] { return parts_of(protocol_registry()); }},
+      {"figures", [] { return parts_of(figure_registry()); }}};
   return all;
 }
 
@@ -85,6 +88,7 @@ Json to_json(const std::vector<Part>& parts) {
 
 struct ListFlags {
   std::string kind;
+  std::string recipes;
   bool json = false;
   bool markdown = false;
 };
@@ -92,6 +96,7 @@ struct ListFlags {
 std::vector<std::string> kinds() {
   std::vector<std::string> names;
   for (const auto& [name, lister] : listers()) names.push_back(name);
+  names.emplace_back("recipes");
   return names;
 }
 
@@ -106,6 +111,10 @@ void run_list(const ListFlags& flags) {
   if (flags.kind.empty()) {
     throw ConfigError("kith list needs what to list: one of " + join(kinds()) +
                       "; or --markdown");
+  }
+  if (flags.kind == "recipes") {
+    list_recipes(flags.recipes, flags.json);
+    return;
   }
   for (const auto& [name, lister] : listers()) {
     if (name != flags.kind) continue;
@@ -127,6 +136,10 @@ void add_list(CLI::App& app) {
                    ->check(one_of(kinds()));
   auto* json = command->add_flag("--json", flags->json,
                                  "One JSON object on standard output");
+  command
+      ->add_option("--recipes", flags->recipes,
+                   "With the kind recipes: their folder, instead of kith's own")
+      ->type_name("DIR");
   command
       ->add_flag("--markdown", flags->markdown,
                  "Losses, miners and samplers with their formulas, as a page")

@@ -21,7 +21,7 @@ TEST(ListCommand, ListsEveryKind) {
   for (const std::string kind :
        {"losses", "miners", "samplers", "backbones", "datasets",
         "augmentations", "corruptions", "optimizers", "schedules", "metrics",
-        "protocols"}) {
+        "protocols", "figures"}) {
     SCOPED_TRACE(kind);
     const Json json = Json::parse(expect_success({"list", kind, "--json"}).out);
     ASSERT_EQ(json.size(), 1u);
@@ -83,6 +83,39 @@ TEST(ListCommand, ThePageShowsPartsOfEveryKind) {
   EXPECT_THAT(page, HasSubstr("<a id=\"miner-random\"></a>"));
   EXPECT_THAT(page, HasSubstr("<a id=\"sampler-class_balanced\"></a>"));
   EXPECT_THAT(page, HasSubstr("| `t2` | `0.01` |"));
+}
+
+TEST(ListCommand, ShowsRecipes) {
+  ProgramOptions here;
+  here.folder = KITH_SOURCE_DIR;
+  const std::string text = expect_success({"list", "recipes"}, here).out;
+  EXPECT_THAT(text, HasSubstr("\nrecipes/rsk/cars196_resnet50.yaml: RS@k on "
+                              "Cars196 with ResNet-50, 512 dimensions.\n"
+                              "  kith train; data cars196; published "
+                              "recall_any@1 80.7%\n"));
+  EXPECT_THAT(text, HasSubstr("  kith sweep; 9 rows; data cars196; published "
+                              "recall_any@1 89.5% (loss = RS@k, network = "
+                              "ViT-B-16)\n"));
+}
+
+TEST(ListCommand, ShowsRecipesOfAnotherFolder) {
+  const std::string folder = KITH_SOURCE_DIR "/recipes/rsk";
+  const Json json = Json::parse(
+      expect_success({"list", "recipes", "--json", "--recipes", folder}).out);
+  bool found = false;
+  for (const Json& recipe : json.at("recipes")) {
+    const std::string path = recipe.at("path").get<std::string>();
+    EXPECT_THAT(path, HasSubstr("recipes/rsk/"));
+    EXPECT_NE(recipe.at("summary"), "");
+    if (!path.ends_with("supplement_table2.yaml")) continue;
+    found = true;
+    EXPECT_EQ(recipe.at("command"), "sweep");
+    EXPECT_EQ(recipe.at("rows"), 9);
+    EXPECT_EQ(recipe.at("published").at("percent"), 81.1);
+    EXPECT_EQ(recipe.at("published").at("row"), "k = 1");
+  }
+  EXPECT_TRUE(found);
+  expect_failure(1, {"list", "recipes", "--recipes", "no/such"}, {"no/such"});
 }
 
 TEST(ListCommand, NeedsAKindOrMarkdown) {
