@@ -27,5 +27,7 @@
 #include "kith/eval/whitening.h"        // of embeddings
 #include "kith/eval/embedded_split.h"   // a split under a protocol
 #include "kith/eval/evaluate.h"         // embeddings to metrics
+#include "kith/study/study.h"           // many trainings, what they differ in
+#include "kith/study/sweep.h"           // running them
 #include "kith/report/page.h"           // what a person looks at
 // clang-format on
