@@ -10,6 +10,7 @@
 #include "kith/core/error.h"
 #include "kith/data/data_set.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/list_lines.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/published_sets.h"
 #include "tests/support/temp_dir.h"
@@ -37,13 +38,7 @@ class SetTest : public ::testing::Test {
 
   /// "split/label:path" of every image.
   std::vector<std::string> contents(const DataSet& set) const {
-    std::vector<std::string> lines;
-    for (const Item& item : set.list().items) {
-      lines.push_back(std::string(split_name(item.split)) + "/" +
-                      std::to_string(item.label) + ":" +
-                      item.path.substr(dir_.path().size() + 1));
-    }
-    return lines;
+    return lines_of(set.list(), dir_.path());
   }
 
   template <typename... Parts>
