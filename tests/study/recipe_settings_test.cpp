@@ -141,6 +141,8 @@ TEST(Recipes, OfTheStudyHaveThePublishedSettings) {
                  {"model.head.l2", "true"},
                  {"loss.beta", "1.2"},
                  {"loss.margin", "0.2"},
+                 {"loss.beta_per_class", "true"},
+                 {"loss.count", "triplets"},
                  {"loss.lr", "5e-04"},
                  {"miner.name", "rho_distance"},
                  {"miner.p_switch", "0.35"},
@@ -151,7 +153,11 @@ TEST(Recipes, OfTheStudyHaveThePublishedSettings) {
   expect_values(load_row("revisiting/table6_sop.yaml", {"Histogram"}),
                 {{"loss.bins", "11"}, {"train.epochs", "100"}});
   expect_values(load_row("revisiting/table5_cars196.yaml", {"NPair"}),
-                {{"model.head.l2", "false"}, {"loss.l2", "0.005"}});
+                {{"model.head.l2", "false"},
+                 {"loss.l2", "0.005"},
+                 {"loss.penalty", "norm"}});
+  expect_values(load_row("revisiting/table5_cars196.yaml", {"Triplet (D)"}),
+                {{"loss.squared", "true"}});
   expect_values(
       load_row("revisiting/table8_cars196_samplers.yaml", {"Softmax", "FRD"}),
       {{"sampler.name", "frechet"}, {"loss.temperature", "0.05"}});
