@@ -56,7 +56,7 @@ Camera aim(Rng& rng, const Box& extent, LandmarkView view) {
       100;
   const int64_t stretch = rng.between(92, 108);
   const int64_t across = std::min<int64_t>(
-      kScene, camera.width * unit * stretch / (100 * 1024) + 1);
+      kScene, camera.width * unit * stretch / (int64_t{100} * 1024) + 1);
   const int64_t down =
       std::min<int64_t>(kScene, camera.height * unit / 1024 + 1);
   const int64_t x = place(rng, extent.left, extent.right, across);
