@@ -4,15 +4,12 @@
 
 #include "cli/build_info.h"
 #include "cli/common.h"
-#include "cli/demo_page.h"
 #include "cli/metrics_report.h"
+#include "cli/report_runs.h"
 #include "cli/usage.h"
-#include "kith/core/error.h"
-#include "kith/core/file.h"
 #include "kith/core/log.h"
-#include "kith/core/timer.h"
 #include "kith/data/write_set.h"
-#include "kith/train/trainer.h"
+#include "kith/train/experiment.h"
 
 namespace kith {
 namespace {
@@ -38,15 +35,26 @@ void make_demo_data(const std::string& folder) {
   write_data_set(*glyphs, folder, progress_bar());
 }
 
-/// Removes what an earlier demo left in its run folder, and nothing else.
+/// Removes what an earlier demo left in its run folder, and what was measured
+/// of that run; nothing else.
 void clear_run(const std::string& folder) {
   for (const char* name :
        {"/checkpoints/last.safetensors", "/checkpoints/best.safetensors",
-        "/log.jsonl", "/metrics.json", "/config.yaml"}) {
+        "/log.jsonl", "/metrics.json", "/config.yaml", "/eval/metrics.json"}) {
     fs::remove(folder + name);
   }
+  if (!fs::is_directory(folder)) return;
+  std::vector<fs::path> events;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().filename().string().starts_with("events.out.tfevents.")) {
+      events.push_back(entry.path());
+    }
+  }
+  for (const fs::path& file : events) fs::remove(file);
 }
 
+/// The recipe on the images in `data`, evaluated before training, every third
+/// epoch (for the curve) and after it.
 RunConfig demo_config(const DemoFlags& flags, const std::string& data) {
   ConfigNode user = parse_config(kDemoRecipe, "recipes/glyphs.yaml");
   ConfigNode section = ConfigNode::map();
@@ -54,57 +62,84 @@ RunConfig demo_config(const DemoFlags& flags, const std::string& data) {
   section.set("path", ConfigNode::text(data));
   user.set("data", section);
   apply_override(user, "train.seed=" + std::to_string(flags.seed));
+  apply_override(user, "eval.every=3");
   for (const std::string& text : flags.overrides) apply_override(user, text);
+  apply_override(user, "eval.before=true");
   return complete_config(user);
 }
 
 /// What to type to get this page again.
 std::string command_line(const DemoFlags& flags) {
-  std::string text =
-      "kith demo --out " + flags.out + " --seed " + std::to_string(flags.seed);
+  std::string text = "kith demo --out " + shell_word(flags.out) + " --seed " +
+                     std::to_string(flags.seed);
   for (const std::string& assignment : flags.overrides) {
-    text += " --set '" + assignment + "'";
+    text += " --set " + shell_word(assignment);
   }
   return text;
+}
+
+EvalResult train_demo(const DemoFlags& flags, const std::string& run,
+                      c10::Device device) {
+  const std::string data_folder = flags.out + "/data";
+  const RunConfig config = demo_config(flags, data_folder);
+  make_demo_data(data_folder);
+  clear_run(run);
+  const std::unique_ptr<DataSet> data = make_training_data(config);
+  log_info("training on 200 characters with " +
+           config.section("loss").find("name")->scalar +
+           ", testing on 200 others");
+  return Trainer(config, *data, run, device, progress_bar()).run();
+}
+
+Report make_demo_report(const DemoFlags& flags, const std::string& run,
+                        c10::Device device) {
+  ReportRequest request;
+  request.folders = {run};
+  request.title = "kith demo";
+  request.command = command_line(flags);
+  request.look.seed = static_cast<uint64_t>(flags.seed);
+  return make_report(request, device, progress_bar());
+}
+
+/// What the network gave before training, as the run's log has it.
+MetricColumn untrained_column(const RunRecord& run) {
+  MetricColumn column{"untrained", {}, ""};
+  for (const RecordedMetric& metric : run.metrics) {
+    if (metric.before) column.values[metric.name] = *metric.before;
+  }
+  return column;
+}
+
+/// The protocol and the definitions of both are the same.
+nlohmann::ordered_json demo_json(const EvalResult& trained,
+                                 const MetricColumn& untrained) {
+  nlohmann::ordered_json after = metrics_json(trained);
+  nlohmann::ordered_json before = after;
+  for (const MetricValue& metric : trained.metrics) {
+    const auto found = untrained.values.find(metric.name);
+    before[metric.name] = found == untrained.values.end()
+                              ? nlohmann::ordered_json()
+                              : nlohmann::ordered_json(found->second);
+  }
+  return {{"untrained", before}, {"trained", after}};
 }
 
 void run_demo(const DemoFlags& flags) {
   const c10::Device device = flags.device.apply();
   const std::string run = flags.out + "/run";
-  const std::string data_folder = flags.out + "/data";
-  const RunConfig config = demo_config(flags, data_folder);
-  make_demo_data(data_folder);
-  clear_run(run);
-  const std::unique_ptr<DataSet> data = make_data_set(config.section("data"));
-  Trainer trainer(config, *data, run, device, progress_bar());
-
-  log_info("evaluating the untrained network on the 200 test characters");
-  const EvalResult before = trainer.evaluate_now();
-  log_info("training on the other 200 characters with " +
-           config.section("loss").find("name")->scalar);
-  const Timer timer;
-  const EvalResult after = trainer.run();
-  const double seconds = timer.seconds();
-
-  const EmbeddedSplit split = trainer.embed_now();
+  const EvalResult trained = train_demo(flags, run, device);
+  const Report report = make_demo_report(flags, run, device);
   const std::string page = flags.out + "/report.html";
-  write_file_atomically(
-      page, render_page(make_run_page({config, *data, split, before, after, run,
-                                       command_line(flags), seconds,
-                                       trainer.steps_done()})));
+  write_report(report, page);
+  const MetricColumn untrained = untrained_column(report.runs.front());
   if (flags.json) {
-    print_line(nlohmann::ordered_json({{"untrained", metrics_json(before)},
-                                       {"trained", metrics_json(after)},
-                                       {"run", run},
-                                       {"report", page}})
-                   .dump(2));
+    nlohmann::ordered_json json = demo_json(trained, untrained);
+    json["run"] = run;
+    json["report"] = page;
+    print_line(json.dump(2));
     return;
   }
-  MetricColumn untrained{"untrained", {}, ""};
-  for (const MetricValue& m : before.metrics) {
-    untrained.values[m.name] = m.value;
-  }
-  print_metrics(after, {untrained});
+  print_metrics(trained, {untrained});
   print_line("Look at it: " + fs::absolute(page).lexically_normal().string());
 }
 

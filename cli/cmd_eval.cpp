@@ -1,3 +1,4 @@
+#include <cstdio>
 #include <filesystem>
 
 #include <torch/torch.h>
@@ -6,6 +7,7 @@
 #include "cli/corruption_suite.h"
 #include "cli/descriptor_flags.h"
 #include "cli/diagnose_split.h"
+#include "cli/metrics_table.h"
 #include "cli/score_flags.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
@@ -127,18 +129,6 @@ std::vector<CorruptedResult> score_corrupted(const Evaluation& evaluation) {
   return results;
 }
 
-Json corruptions_json(const std::vector<CorruptedResult>& results,
-                      const MetricsContext& context) {
-  Json json = Json::object();
-  for (const CorruptedResult& one : results) {
-    Json values = metrics_json(one.result, context);
-    values.erase("definitions");
-    values.erase("protocol");
-    json[one.corruption] = values;
-  }
-  return json;
-}
-
 Json published_json(const ConfigNode& config) {
   Json json = Json::object();
   for (const MetricColumn& column : published_column(config)) {
@@ -146,6 +136,31 @@ Json published_json(const ConfigNode& config) {
     if (!column.source.empty()) json["source"] = column.source;
   }
   return json;
+}
+
+/// What a table calls a model: its run's folder, or its file.
+std::string model_name(const std::string& model) {
+  fs::path path = fs::absolute(model).lexically_normal();
+  if (path.filename().empty()) path = path.parent_path();  // "run/"
+  if (fs::is_directory(path)) return path.filename().string();
+  const fs::path folder = path.parent_path();
+  if (folder.filename() != "checkpoints") return path.stem().string();
+  return folder.parent_path().filename().string();
+}
+
+/// What was found, for people.
+void print_scores(const std::string& protocol, const ScoredModel& scored,
+                  const std::string& folder) {
+  print_line(protocol);
+  print_metrics(scored.result, scored.published);
+  print_definitions(scored.result);
+  if (scored.corrupted.empty()) return;
+  print_corruptions(scored.result, scored.corrupted);
+  std::string columns = "the image";
+  for (const CorruptedResult& one : scored.corrupted) {
+    columns += ", " + one.corruption;
+  }
+  print_line(folder + "/corruptions.png, from the left: " + columns);
 }
 
 /// Scores, prints and writes everything.
@@ -193,19 +208,18 @@ void score(const Evaluation& evaluation, const EmbeddedSplit& embedded,
     print_line(json.dump(2));
     return;
   }
-  print_line("protocol " + context.protocol + ", " + context.split + " split");
-  print_metrics(result, published_column(config));
-  print_definitions(result);
-  if (!corrupted.empty()) {
-    print_corruptions(result, corrupted);
-    std::string columns = "the image";
-    for (const CorruptedResult& one : corrupted) {
-      columns += ", " + one.corruption;
-    }
-    print_line(folder + "/corruptions.png, from the left: " + columns);
+  const std::string written = "written: " + folder + "/metrics.json" +
+                              (flags.diagnostics ? ", diagnostics.json" : "");
+  const ScoredModel scored{model_name(flags.model), result,
+                           published_column(config), std::move(corrupted)};
+  if (flags.score.format != "table") {
+    std::printf("%s", metrics_table(flags.score.format, scored).c_str());
+    log_info(written);  // what is printed can be pasted as it is
+    return;
   }
-  print_line("written: " + folder + "/metrics.json" +
-             (flags.diagnostics ? ", diagnostics.json" : ""));
+  print_scores("protocol " + context.protocol + ", " + context.split + " split",
+               scored, folder);
+  print_line(written);
 }
 
 void run_eval(const EvalFlags& flags) {

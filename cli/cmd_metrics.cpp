@@ -1,6 +1,10 @@
+#include <cstdio>
+#include <filesystem>
+
 #include <torch/torch.h>
 
 #include "cli/common.h"
+#include "cli/metrics_table.h"
 #include "cli/score_flags.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
@@ -97,6 +101,13 @@ void run_metrics(const MetricsFlags& flags) {
   log_scoring(result, timer.seconds());
   if (flags.score.json) {
     print_line(metrics_json(result, flags.score.context()).dump(2));
+    return;
+  }
+  if (flags.score.format != "table") {
+    const std::string name =
+        std::filesystem::path(flags.embeddings).stem().string();
+    std::printf("%s",
+                metrics_table(flags.score.format, {name, result}).c_str());
     return;
   }
   print_metrics(result);

@@ -17,6 +17,7 @@ void add_demo(CLI::App& app);
 void add_data(CLI::App& app);
 void add_train(CLI::App& app);
 void add_eval(CLI::App& app);
+void add_report(CLI::App& app);
 void add_embed(CLI::App& app);
 void add_metrics(CLI::App& app);
 void add_loss(CLI::App& app);

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <memory>
 
-#include "cli/metrics_report.h"
 #include "kith/core/rng.h"
 #include "kith/data/picture_grid.h"
 
@@ -81,6 +80,19 @@ void print_corruptions(const EvalResult& clean,
   }
   print_row("mean of corrupted", clean,
             [&](size_t m) { return mean_of_corrupted(corrupted, m); });
+}
+
+nlohmann::ordered_json corruptions_json(
+    const std::vector<CorruptedResult>& corrupted,
+    const MetricsContext& context) {
+  auto json = nlohmann::ordered_json::object();
+  for (const CorruptedResult& one : corrupted) {
+    nlohmann::ordered_json values = metrics_json(one.result, context);
+    values.erase("definitions");
+    values.erase("protocol");
+    json[one.corruption] = values;
+  }
+  return json;
 }
 
 std::function<Image(const Image&, int64_t)> corruption_of(

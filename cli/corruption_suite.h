@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/metrics_report.h"
 #include "kith/data/corruption.h"
 #include "kith/data/data_set.h"
 #include "kith/eval/evaluate.h"
@@ -28,6 +29,11 @@ double mean_of_corrupted(const std::vector<CorruptedResult>& corrupted,
 /// corruptions below; a column for each metric.
 void print_corruptions(const EvalResult& clean,
                        const std::vector<CorruptedResult>& corrupted);
+
+/// {"jpeg": {"recall_any@1": 0.9, ..., "intervals": {...}}, ...}
+nlohmann::ordered_json corruptions_json(
+    const std::vector<CorruptedResult>& corrupted,
+    const MetricsContext& context);
 
 /// Changes pictures by a corruption with its published settings.
 std::function<Image(const Image&, int64_t)> corruption_of(

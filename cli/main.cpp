@@ -62,6 +62,7 @@ int main(int argc, char** argv) {
   kith::add_sweep(app);
   kith::add_folds(app);
   kith::add_eval(app);
+  kith::add_report(app);
   kith::add_embed(app);
   kith::add_metrics(app);
   kith::add_loss(app);

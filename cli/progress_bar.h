@@ -4,34 +4,10 @@
 #include <cstdint>
 #include <string>
 
+#include "cli/progress_line.h"
 #include "kith/core/progress.h"
 
 namespace kith {
-
-/// What one picture of the bar is made from.
-struct BarState {
-  std::string what;
-  int64_t done = 0;
-  int64_t total = 0;     ///< <= 0: unknown; then no percentage and no bar.
-  double elapsed = 0.0;  ///< Seconds since the start.
-  double rate = 0.0;     ///< Items per second; <= 0: not known yet.
-  std::string note;
-};
-
-/// "0:05", "1:23", "2:03:04"; "?" for what is no duration (negative, NaN, inf).
-std::string format_duration(double seconds);
-
-/// "35.2/s", "1.2k/s", "2.4/min"; "" when the rate is not positive or absurd.
-std::string format_rate(double per_second);
-
-/// One line of at most `width` columns, without a line end. Every field is
-/// dropped or shortened before the line would grow too long; control
-/// characters become spaces. With `utf8` false the result is ASCII only.
-std::string render_bar(const BarState& state, int width, bool utf8);
-
-/// The one line that stays after the work: what, count, time, rate, last note.
-/// Same rules as render_bar.
-std::string render_summary(const BarState& state, int width, bool utf8);
 
 /// True when the environment (LC_ALL, LC_CTYPE, LANG) asks for UTF-8.
 bool locale_is_utf8();
@@ -51,6 +27,7 @@ class ProgressBar final : public Progress {
   void start(const std::string& what, int64_t total) override;
   void advance(int64_t done, const std::string& note) override;
   void finish() override;
+  void set_pace(const Pace& pace) override;
 
   /// Takes the bar off the screen so that a line can be printed; the next
   /// advance() draws it again.

@@ -31,7 +31,15 @@ void ScoreFlags::add_to(CLI::App& command, const std::string& usual) {
       ->capture_default_str();
   command.add_flag("--by-class", by_class,
                    "Adds the values of each class to the JSON");
-  command.add_flag("--json", json, "One JSON object on standard output");
+  auto* as_json =
+      command.add_flag("--json", json, "One JSON object on standard output");
+  command
+      .add_option("--format", format,
+                  "Of what is printed: table for people, or one to paste: "
+                  "markdown, latex, csv")
+      ->check(one_of({"table", "markdown", "latex", "csv"}))
+      ->capture_default_str()
+      ->excludes(as_json);
 }
 
 EvaluateOptions ScoreFlags::options() const {

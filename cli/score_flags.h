@@ -18,6 +18,7 @@ struct ScoreFlags {
   int64_t memory_mb = 512;
   bool by_class = false;
   bool json = false;
+  std::string format = "table";
 
   /// `usual`: what is computed without --metrics, in words.
   void add_to(CLI::App& command, const std::string& usual);

@@ -29,5 +29,7 @@
 #include "kith/eval/evaluate.h"         // embeddings to metrics
 #include "kith/study/study.h"           // many trainings, what they differ in
 #include "kith/study/sweep.h"           // running them
-#include "kith/report/page.h"           // what a person looks at
+#include "kith/look/run_record.h"       // what a run's folder says
+#include "kith/look/look.h"             // what embeddings show
+#include "kith/look/report.h"           // the page of runs
 // clang-format on

@@ -25,6 +25,7 @@ ALLOWED = {
     "eval": "core data models ops index",
     "train": "core data samplers models ops miners losses index eval",
     "report": "core data",
+    "look": "core data samplers models ops miners losses index eval train report",
     "study": "core data samplers models ops miners losses index eval train report",
 }
 ALLOWED = {folder: set(seen.split()) for folder, seen in ALLOWED.items()}

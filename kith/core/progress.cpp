@@ -14,6 +14,8 @@ class SilentProgress final : public Progress {
 
 Progress::~Progress() = default;
 
+void Progress::set_pace(const Pace&) {}
+
 Progress& silent_progress() {
   static SilentProgress silent;
   return silent;

@@ -7,6 +7,7 @@
 #include "kith/report/axis.h"
 #include "kith/report/html.h"
 #include "kith/report/svg.h"
+#include "kith/report/svg_series.h"
 
 namespace kith {
 namespace {
@@ -53,35 +54,114 @@ std::vector<ChartPoint> thin_out(const std::vector<ChartPoint>& points) {
   return result;
 }
 
+// Where a chart's values lie.
+struct LineFrame {
+  SvgPlot plot;
+  Axis x, y;
+
+  SvgPoint place(const ChartPoint& point) const {
+    return {point.x, point.y, plot.x(x, point.x), plot.y(y, point.y)};
+  }
+};
+
+std::string at(const SvgPoint& point) {
+  return svg_number(point.left) + " " + svg_number(point.top);
+}
+
 // A path through the points, broken at gaps; a lone point becomes a dot.
-std::string draw_series(const std::vector<ChartPoint>& points,
-                        const SvgPlot& plot, const Axis& x_axis,
-                        const Axis& y_axis, size_t series, bool faint) {
+std::string draw_points(const std::vector<ChartPoint>& points,
+                        const LineFrame& frame, size_t series, bool faint) {
+  const std::string weak = faint ? " w" : "";
   std::string path, dots;
   size_t run = 0;
-  std::string last_x, last_y;
+  SvgPoint last;
   const auto end_run = [&] {
     if (run == 1) {
-      dots += "<circle cx=\"" + last_x + "\" cy=\"" + last_y +
-              "\" r=\"3\" class=\"" + svg_fill_class(series) +
-              (faint ? " w" : "") + "\"/>\n";
+      dots += "<circle cx=\"" + svg_number(last.left) + "\" cy=\"" +
+              svg_number(last.top) + "\" r=\"3\" class=\"" +
+              svg_fill_class(series) + weak + "\"/>\n";
     }
     run = 0;
   };
-  for (const ChartPoint& point : thin_out(points)) {
+  for (const ChartPoint& point : points) {
     if (!drawable(point)) {
       end_run();
       continue;
     }
-    last_x = svg_number(plot.x(x_axis, point.x));
-    last_y = svg_number(plot.y(y_axis, point.y));
-    path += (run == 0 ? "M" : "L") + last_x + " " + last_y;
+    last = frame.place(point);
+    path += (run == 0 ? "M" : "L") + at(last);
     ++run;
   }
   end_run();
   if (path.empty()) return "";
   return "<path d=\"" + path + "\" class=\"l " + svg_stroke_class(series) +
-         (faint ? " w" : "") + "\"/>\n" + dots;
+         weak + "\"/>\n" + dots;
+}
+
+// From the line down to the base.
+std::string draw_area(const SvgSeries& drawn, const SvgPlot& plot,
+                      size_t series) {
+  std::string path;
+  for (const SvgPoint& point : drawn.points) {
+    path += (path.empty() ? "M" : "L") + at(point);
+  }
+  const std::string base = " " + svg_number(plot.bottom);
+  return "<path d=\"" + path + "L" + svg_number(drawn.points.back().left) +
+         base + "L" + svg_number(drawn.points.front().left) + base +
+         "Z\" class=\"b " + svg_fill_class(series) + "\"/>\n";
+}
+
+// The lines of a chart, in the order in which they are drawn.
+class LineDrawing {
+ public:
+  LineDrawing(const LineChart& chart, const LineFrame& frame)
+      : chart_(chart), frame_(frame) {}
+
+  /// Series `i` through `points`. Told ones answer the pointer.
+  void add(size_t i, const std::vector<ChartPoint>& points,
+           const std::string& name, bool faint, bool told) {
+    const std::vector<ChartPoint> drawn = thin_out(points);
+    SvgSeries series{name, svg_stroke_class(i), {}};
+    for (const ChartPoint& point : drawn) {
+      if (drawable(point)) series.points.push_back(frame_.place(point));
+    }
+    if (series.points.empty()) return;
+    if (told) svg_ += svg_open_series(series);
+    if (chart_.filled) svg_ += draw_area(series, frame_.plot, i);
+    svg_ += draw_points(drawn, frame_, i, faint);
+    if (!told) return;
+    svg_ += "</g>\n";
+    told_.push_back(std::move(series));
+  }
+
+  std::string str() const { return svg_describe(told_) + svg_; }
+
+ private:
+  const LineChart& chart_;
+  const LineFrame& frame_;
+  std::string svg_;
+  std::vector<SvgSeries> told_;
+};
+
+// With one series the points and their average are told; of several, which
+// would be too many numbers, the averages.
+std::string draw_lines(const LineChart& chart, const LineFrame& frame,
+                       double weight) {
+  LineDrawing drawing(chart, frame);
+  const bool smoothed = weight > 0.0, one = chart.series.size() == 1;
+  // All faint lines first: no average is hidden behind another series.
+  for (size_t i = 0; i < chart.series.size(); ++i) {
+    const LineSeries& series = chart.series[i];
+    drawing.add(i, series.points, smoothed ? "as measured" : series.name,
+                smoothed, one || !smoothed);
+  }
+  for (size_t i = 0; i < chart.series.size() && smoothed; ++i) {
+    const LineSeries& series = chart.series[i];
+    drawing.add(i, smooth(series.points, weight),
+                series.name.empty() ? "smoothed" : series.name + ", smoothed",
+                false, true);
+  }
+  return drawing.str();
 }
 
 std::vector<SvgLegendEntry> line_legend(const LineChart& chart, bool smoothed) {
@@ -112,135 +192,39 @@ struct Extent {
   bool empty() const { return lo > hi; }
 };
 
-// Muted series take no colour away from the others.
-std::vector<std::string> bar_fills(const std::vector<BarSeries>& series) {
-  std::vector<std::string> fills;
-  size_t colour = 0;
-  for (const BarSeries& one : series) {
-    fills.push_back(one.muted ? "fm" : svg_fill_class(colour++));
-  }
-  return fills;
-}
-
-// Value `group` of a series, NaN when it is missing.
-double value_at(const BarSeries& series, size_t group) {
-  return group < series.values.size()
-             ? series.values[group]
-             : std::numeric_limits<double>::quiet_NaN();
-}
-
-std::string draw_bar(const SvgPlot& plot, const Axis& axis, double x,
-                     double width, double value, const std::string& fill) {
-  const bool known = plottable(value);
-  const double top = plot.y(axis, known ? std::max(value, 0.0) : 0.0);
-  std::string svg;
-  if (known) {
-    svg += "<rect x=\"" + svg_number(x) + "\" y=\"" + svg_number(top) +
-           "\" width=\"" + svg_number(width) + "\" height=\"" +
-           svg_number(plot.bottom - top) + "\" rx=\"2\" class=\"" + fill +
-           "\"/>\n";
-  }
-  const std::string label = known ? format_fixed(value, 1) : "–";
-  // Where bars are too thin for their numbers, the axis has to do.
-  if (svg_text_width(label, 12.0) <= width + 12.0) {
-    svg += svg_text(x + width / 2, top - 5, "v n m", label);
-  }
-  return svg;
-}
-
-void add_bars(std::string& svg, const BarChart& chart, const SvgPlot& plot,
-              const Axis& axis) {
-  constexpr double kMaxBar = 44.0, kGroupFill = 0.74, kBarGap = 4.0;
-  const std::vector<std::string> fills = bar_fills(chart.series);
-  const double slot =
-      (plot.right - plot.left) / static_cast<double>(chart.groups.size());
-  const auto count = static_cast<double>(chart.series.size());
-  const double pitch = std::min(slot * kGroupFill / count, kMaxBar + kBarGap);
-  for (size_t group = 0; group < chart.groups.size(); ++group) {
-    const double middle = plot.left + slot * (static_cast<double>(group) + 0.5);
-    for (size_t i = 0; i < chart.series.size(); ++i) {
-      const BarSeries& series = chart.series[i];
-      const double x =
-          middle + pitch * (static_cast<double>(i) - count / 2) + kBarGap / 2;
-      svg += draw_bar(plot, axis, x, std::max(pitch - kBarGap, 1.0),
-                      value_at(series, group), fills[i]);
-    }
-    svg += svg_text(middle, plot.bottom + 20, "m",
-                    svg_fit(chart.groups[group], slot));
-  }
-}
-
-void add_no_data(std::string& svg, const SvgPlot& plot) {
-  svg += svg_text((plot.left + plot.right) / 2, (plot.top + plot.bottom) / 2,
-                  "a m", "no data");
-}
-
 }  // namespace
 
 std::string line_chart(const LineChart& chart) {
-  const double weight = std::clamp(chart.smoothing, 0.0, 0.9999);
-  const bool smoothed = weight > 0.0;  // false for NaN
+  const double clamped = std::clamp(chart.smoothing, 0.0, 0.9999);
+  const double weight = clamped > 0.0 ? clamped : 0.0;  // 0 for NaN
   Extent xs, ys;
+  const auto reach = [&](const ChartPoint& point) {
+    if (!drawable(point)) return;
+    xs.add(point.x);
+    ys.add(point.y);
+  };
   for (const LineSeries& series : chart.series) {
-    for (const ChartPoint& point : series.points) {
-      if (!drawable(point)) continue;
-      xs.add(point.x);
-      ys.add(point.y);
-    }
+    for (const ChartPoint& point : series.points) reach(point);
   }
+  const bool empty = xs.empty();
+  for (const ChartPoint& point : chart.reach) reach(point);
   // A run that begins at step 1 looks better on an axis that begins at 0.
   if (xs.lo > 0.0 && xs.lo < 0.1 * xs.hi) xs.lo = 0.0;
-  const Axis x_axis = make_axis(xs.lo, xs.hi, 5, false);
-  const Axis y_axis = make_axis(ys.lo, ys.hi, 5, true);
+  LineFrame frame{
+      {}, make_axis(xs.lo, xs.hi, 5, false), make_axis(ys.lo, ys.hi, 5, true)};
 
   std::string svg = svg_open(chart.title);
-  SvgPlot plot;
-  plot.top = svg_add_legend(svg, line_legend(chart, smoothed)) + 12.0;
+  SvgPlot& plot = frame.plot;
+  plot.top = svg_add_legend(svg, line_legend(chart, weight > 0.0)) + 12.0;
   if (!chart.y_label.empty()) {
     svg += svg_text(0, plot.top + 4, "a", svg_fit(chart.y_label, kSvgWidth));
     plot.top += 22.0;
   }
-  svg_add_y_axis(svg, plot, y_axis, "");
-  svg_add_x_axis(svg, plot, x_axis, chart.x_label);
-  if (xs.empty()) add_no_data(svg, plot);
-  // All faint lines first: no average is hidden behind another series.
-  for (size_t i = 0; i < chart.series.size(); ++i) {
-    svg +=
-        draw_series(chart.series[i].points, plot, x_axis, y_axis, i, smoothed);
-  }
-  for (size_t i = 0; i < chart.series.size() && smoothed; ++i) {
-    svg += draw_series(smooth(chart.series[i].points, weight), plot, x_axis,
-                       y_axis, i, false);
-  }
-  return svg + "</svg>\n";
-}
-
-std::string bar_chart(const BarChart& chart) {
-  const std::vector<std::string> fills = bar_fills(chart.series);
-  double highest = 100.0;
-  std::vector<SvgLegendEntry> entries;
-  for (size_t i = 0; i < chart.series.size(); ++i) {
-    const BarSeries& series = chart.series[i];
-    entries.push_back({series.name, fills[i], false});
-    for (const double value : series.values) {
-      if (plottable(value)) highest = std::max(highest, value);
-    }
-  }
-  if (entries.size() == 1 && entries[0].name.empty()) entries.clear();
-
-  std::string svg = svg_open(chart.title);
-  SvgPlot plot;
-  plot.bottom = kSvgHeight - 30.0;
-  plot.top = svg_add_legend(svg, entries) + 22.0;
-  const Axis axis = make_axis(0.0, highest, 5, true);
-  svg_add_y_axis(svg, plot, axis, " %");
-  if (chart.groups.empty() || chart.series.empty()) {
-    add_no_data(svg, plot);
-  } else {
-    add_bars(svg, chart, plot, axis);
-  }
-  svg += svg_line(plot.left, plot.bottom, plot.right, plot.bottom, "x");
-  return svg + "</svg>\n";
+  svg_add_y_axis(svg, plot, frame.y, "");
+  svg_add_x_axis(svg, plot, frame.x, chart.x_label);
+  if (empty) svg_add_no_data(svg, plot);
+  svg += svg_axes_data(plot, chart.x_label, chart.y_label);
+  return svg + draw_lines(chart, frame, weight) + "</svg>\n";
 }
 
 }  // namespace kith

@@ -23,6 +23,9 @@ struct LineChart {
   /// Weight of the past in an exponential moving average, [0, 1): 0 draws the
   /// points alone, otherwise the average is a thick line over the faint points.
   double smoothing = 0.0;
+  bool filled = false;  ///< A faint area between each line and the base.
+  /// Not drawn, but within the axes: charts side by side get the same ones.
+  std::vector<ChartPoint> reach = {};
 };
 
 struct BarSeries {
@@ -44,7 +47,7 @@ struct BarChart {
 /// A point that is not finite interrupts its line, and a point between two
 /// gaps is a dot. Of very long series only each column's extremes are drawn;
 /// a gap narrower than a column is then closed. Without any point the chart
-/// says "no data".
+/// says "no data". What is drawn is told as numbers too: see svg_series.h.
 std::string line_chart(const LineChart& chart);
 
 /// Bars side by side within each group, the value above each. The axis runs

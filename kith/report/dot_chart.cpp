@@ -55,10 +55,7 @@ class Rows {
       svg_ += svg_line(x, plot_.top, x, plot_.bottom, "g");
     }
     svg_add_x_axis(svg_, plot_, axis_, chart_.value_label);
-    if (empty_) {
-      svg_ += svg_text((plot_.left + plot_.right) / 2,
-                       (plot_.top + plot_.bottom) / 2, "a m", "no data");
-    }
+    if (empty_) svg_add_no_data(svg_, plot_);
     for (size_t group = 0; group < groups(); ++group) add_group(group);
     return svg_ + "</svg>\n";
   }

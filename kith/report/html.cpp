@@ -12,12 +12,12 @@ constexpr std::string_view kStyle = R"css(
 :root {
   color-scheme: light dark;
   --fg: #1f2328; --muted: #59636e; --line: #d8dee4; --bg: #ffffff;
-  --soft: #f5f7f9; --good: #1a7f37; --bad: #cf222e;
+  --soft: #f5f7f9; --good: #1a7f37; --bad: #cf222e; --link: #0a5fb4;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --fg: #e6edf3; --muted: #9aa5b1; --line: #30363d; --bg: #0f1318;
-    --soft: #181d24; --good: #3fb950; --bad: #ff6a61;
+    --soft: #181d24; --good: #3fb950; --bad: #ff6a61; --link: #6cb6ff;
   }
 }
 * { box-sizing: border-box; }
@@ -27,7 +27,13 @@ body {
         "Liberation Sans", Arial, sans-serif;
   -webkit-text-size-adjust: 100%;
 }
-main { max-width: 940px; margin: 0 auto; padding: 56px 28px 72px; }
+body { padding: 56px 0 72px; }
+body > * { max-width: 940px; margin: 0 auto; padding: 0 28px; }
+footer { margin-top: 52px; font-size: 14px; color: var(--muted); }
+nav ul { display: flex; flex-wrap: wrap; gap: 4px 20px; margin: 24px 0 0;
+         padding: 0; list-style: none; }
+a { color: var(--link); }
+:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 h1 {
   margin: 0 0 10px; font-size: 30px; line-height: 1.2; font-weight: 650;
   letter-spacing: -0.015em; overflow-wrap: anywhere;
@@ -53,7 +59,8 @@ small { display: block; font-size: 13px; line-height: 1.45; font-weight: 400;
 code { font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas,
        "Liberation Mono", monospace; overflow-wrap: anywhere; }
 @media (max-width: 560px) {
-  main { padding: 32px 16px 48px; }
+  body { padding: 32px 0 48px; }
+  body > * { padding: 0 16px; }
   h1 { font-size: 25px; }
   .lead { font-size: 16px; }
   section { margin-top: 40px; }
@@ -62,7 +69,7 @@ code { font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas,
   thead .number { white-space: normal; }
 }
 @media print {
-  main { max-width: none; padding: 0; }
+  body, body > * { max-width: none; padding: 0; }
 }
 )css";
 
@@ -95,6 +102,7 @@ size_t utf8_length(std::string_view text) {
 std::string cell_html(const HtmlCell& cell) {
   std::string html = html_escape(cell.text);
   if (cell.code) html = "<code>" + html + "</code>";
+  if (cell.strong) html = "<strong>" + html + "</strong>";
   if (!cell.note.empty()) {
     html += "<small>" + html_escape(cell.note) + "</small>";
   }
@@ -178,7 +186,7 @@ std::string html_table(const HtmlTable& table) {
         column < table.columns.size() && table.columns[column].number;
     return std::string(number ? " class=\"number\"" : "");
   };
-  std::string html = "<div class=\"scroll\"><table>\n";
+  std::string html = html_open_scroll(table.label) + "<table>\n";
   const bool has_head = std::any_of(
       table.columns.begin(), table.columns.end(),
       [](const HtmlColumn& column) { return !column.title.empty(); });
@@ -203,31 +211,60 @@ std::string html_table(const HtmlTable& table) {
   return html + "</tbody>\n</table></div>\n";
 }
 
+std::string html_open_scroll(std::string_view label) {
+  return "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"" +
+         html_escape(label) + "\">";
+}
+
 HtmlPage::HtmlPage(std::string_view title, std::string_view lead,
-                   std::string_view css) {
-  const std::string name = html_escape(title);
-  head_ =
+                   std::string_view css)
+    : title_(html_escape(title)), lead_(html_escape(lead)), css_(css) {}
+
+void HtmlPage::add_section(std::string_view heading, std::string_view body,
+                           std::string_view id) {
+  const std::string name = html_escape(heading), anchor = html_escape(id);
+  if (id.empty()) {
+    body_ += "<section>\n<h2>" + name + "</h2>\n";
+  } else {
+    links_ += "<li><a href=\"#" + anchor + "\">" + name + "</a></li>\n";
+    body_ += "<section id=\"" + anchor + "\" aria-labelledby=\"" + anchor +
+             "-heading\">\n<h2 id=\"" + anchor + "-heading\">" + name +
+             "</h2>\n";
+  }
+  body_ += std::string(body) + "</section>\n";
+}
+
+void HtmlPage::add_html(std::string_view html) { body_ += html; }
+
+void HtmlPage::set_script(std::string_view script) { script_ = script; }
+
+void HtmlPage::set_footer(std::string_view text) {
+  footer_ = html_escape(text);
+}
+
+std::string HtmlPage::str() const {
+  const std::string policy =
+      "default-src 'none'; img-src data:; style-src 'unsafe-inline'" +
+      std::string(script_.empty() ? "" : "; script-src 'unsafe-inline'");
+  std::string html =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
       "<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
-      "'none'; img-src data:; style-src 'unsafe-inline'\">\n<title>" +
-      name + "</title>\n<style>" + std::string(kStyle) + std::string(css) +
-      "</style>\n</head>\n<body>\n<main>\n<header>\n<h1>" + name + "</h1>\n";
-  if (!lead.empty()) {
-    head_ += "<p class=\"lead\">" + html_escape(lead) + "</p>\n";
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"" +
+      policy + "\">\n<title>" + title_ + "</title>\n<style>" +
+      std::string(kStyle) + css_ + "</style>\n</head>\n<body>\n";
+  html += "<header>\n<h1>" + title_ + "</h1>\n";
+  if (!lead_.empty()) html += "<p class=\"lead\">" + lead_ + "</p>\n";
+  html += "</header>\n";
+  if (!links_.empty()) {
+    html +=
+        "<nav aria-label=\"Sections\">\n<ul>\n" + links_ + "</ul>\n</nav>\n";
   }
-  head_ += "</header>\n";
-}
-
-void HtmlPage::add_section(std::string_view heading, std::string_view body) {
-  body_ += "<section>\n<h2>" + html_escape(heading) + "</h2>\n" +
-           std::string(body) + "</section>\n";
-}
-
-std::string HtmlPage::str() const {
-  return head_ + body_ + "</main>\n</body>\n</html>\n";
+  html += "<main>\n" + body_ + "</main>\n";
+  if (!footer_.empty()) html += "<footer>" + footer_ + "</footer>\n";
+  if (!script_.empty()) html += "<script>" + script_ + "</script>\n";
+  return html + "</body>\n</html>\n";
 }
 
 }  // namespace kith

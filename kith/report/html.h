@@ -30,6 +30,7 @@ struct HtmlCell {
   std::string text;
   std::string note;  ///< Small second line; none if empty.
   bool code = false;
+  bool strong = false;  ///< The best of its row.
 };
 
 struct HtmlColumn {
@@ -42,13 +43,18 @@ struct HtmlColumn {
 struct HtmlTable {
   std::vector<HtmlColumn> columns;
   std::vector<std::vector<HtmlCell>> rows;
+  std::string label = "Table";  ///< Its name for who cannot see it.
 };
 
 std::string html_table(const HtmlTable& table);
 
-/// Writes one self-contained page: inline style, light and dark, no scripts.
-/// A content security policy in the head keeps browsers from loading anything
-/// from elsewhere.
+/// Begins what may be wider than a phone and is then scrolled, by keyboard
+/// too. The caller appends "</div>".
+std::string html_open_scroll(std::string_view label);
+
+/// Writes one self-contained page: inline style, light and dark. A content
+/// security policy in the head keeps browsers from loading anything from
+/// elsewhere, and from running scripts unless the page has one.
 class HtmlPage {
  public:
   /// `title` and `lead` (the sentence below the title) are plain text; `css`
@@ -56,14 +62,26 @@ class HtmlPage {
   HtmlPage(std::string_view title, std::string_view lead,
            std::string_view css = {});
 
-  /// `heading` is plain text; `body` is HTML, its text already escaped.
-  void add_section(std::string_view heading, std::string_view body);
+  /// `heading` is plain text; `body` is HTML, its text already escaped. A
+  /// section with an id has a link below the title.
+  void add_section(std::string_view heading, std::string_view body,
+                   std::string_view id = {});
+
+  /// HTML between the sections.
+  void add_html(std::string_view html);
+
+  /// JavaScript, run when the page is there; it may not hold "</script".
+  void set_script(std::string_view script);
+
+  /// A line of plain text below all sections.
+  void set_footer(std::string_view text);
 
   std::string str() const;
 
  private:
-  std::string head_;
-  std::string body_;
+  std::string title_, lead_, css_;
+  std::string links_, body_;
+  std::string script_, footer_;
 };
 
 }  // namespace kith

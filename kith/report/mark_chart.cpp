@@ -8,11 +8,11 @@
 #include "kith/report/html.h"
 #include "kith/report/name_places.h"
 #include "kith/report/svg.h"
+#include "kith/report/svg_series.h"
 
 namespace kith {
 namespace {
 
-constexpr double kWidth = 640.0;
 constexpr double kPlotHeight = 280.0;
 constexpr double kNameFont = 11.0;
 constexpr size_t kMostTicks = 12;  // at points; more would be a comb
@@ -54,19 +54,25 @@ class Drawing {
 
   std::string draw() {
     std::string head;
-    plot_.top = svg_add_head(head, chart_.note, legend(), kWidth) + 12.0;
-    head += svg_text(0, plot_.top + 4, "a", svg_fit(chart_.y_label, kWidth));
+    plot_.top = svg_add_head(head, chart_.note, legend(), chart_.width) + 12.0;
+    head +=
+        svg_text(0, plot_.top + 4, "a", svg_fit(chart_.y_label, chart_.width));
     plot_.top += 22.0;
     plot_.bottom = plot_.top + kPlotHeight;
-    plot_.right = kWidth - 14.0;
-    svg_ = svg_open(chart_.title, kWidth, plot_.bottom + 46.0) + head;
+    plot_.right = chart_.width - 14.0;
+    svg_ = svg_open(chart_.title, chart_.width, plot_.bottom + 46.0) + head;
     svg_add_y_axis(svg_, plot_, y_, "");
     svg_add_x_axis(svg_, plot_, x_, chart_.x_label);
-    if (empty_) {
-      svg_ += svg_text((plot_.left + plot_.right) / 2,
-                       (plot_.top + plot_.bottom) / 2, "a m", "no data");
+    if (empty_) svg_add_no_data(svg_, plot_);
+    svg_ += svg_axes_data(plot_, chart_.x_label, chart_.y_label);
+    add_description();
+    for (const MarkSeries& series : chart_.series) {
+      const SvgSeries drawn = drawn_series(series);
+      if (drawn.points.empty()) continue;
+      svg_ += svg_open_series(drawn);
+      add_lines(series);
+      svg_ += "</g>\n";
     }
-    for (const MarkSeries& series : chart_.series) add_lines(series);
     for (const MarkSeries& series : chart_.series) add_marks(series);
     if (chart_.show_names) add_names();
     return svg_ + "</svg>\n";
@@ -151,6 +157,28 @@ class Drawing {
            number(mark.y, mark.y_half);
   }
 
+  SvgSeries drawn_series(const MarkSeries& series) const {
+    const bool muted = series.style == MarkStyle::kReference ||
+                       series.style == MarkStyle::kRings;
+    SvgSeries drawn{
+        series.name, muted ? "x" : svg_stroke_class(series.colour), {}};
+    for (const ChartMark& mark : series.marks) {
+      if (!drawable(mark)) continue;
+      drawn.points.push_back({mark.x, mark.y, x_at(mark.x), y_at(mark.y)});
+    }
+    return drawn;
+  }
+
+  void add_description() {
+    std::vector<SvgSeries> drawn;
+    for (const MarkSeries& series : chart_.series) {
+      if (series.style != MarkStyle::kReference) {
+        drawn.push_back(drawn_series(series));
+      }
+    }
+    svg_ += svg_describe(drawn);
+  }
+
   void add_lines(const MarkSeries& series) {
     if (series.style == MarkStyle::kCurve) add_band(series);
     if (series.style == MarkStyle::kMarks ||
@@ -166,8 +194,11 @@ class Drawing {
     if (path.empty()) return;
     const bool muted = series.style == MarkStyle::kReference;
     svg_ += "<path d=\"" + path + "\" fill=\"none\" class=\"" +
-            (muted ? "x" : "l " + svg_stroke_class(series.colour)) +
-            "\"><title>" + html_escape(series.name) + "</title></path>\n";
+            (muted ? "x" : "l " + svg_stroke_class(series.colour)) + "\">" +
+            (series.name.empty()
+                 ? ""
+                 : "<title>" + html_escape(series.name) + "</title>") +
+            "</path>\n";
   }
 
   void add_band(const MarkSeries& series) {

@@ -42,6 +42,7 @@ struct MarkChart {
   bool log_y = false;
   bool ticks_at_marks = false;  ///< On the x axis at the points themselves.
   bool show_names = false;      ///< Beside the points, where there is room.
+  double width = 640.0;         ///< Of the view box.
 };
 
 /// An SVG element as line_chart() makes it. Points that are not finite, or not

@@ -13,9 +13,10 @@ constexpr double kCharWidth = 0.6;  // of the font size, a fair mean
 constexpr size_t kColours = 6;
 
 // Okabe & Ito's colours, told apart with every kind of colour vision; in the
-// order that keeps the first ones clear on a white and on a black ground.
+// order that keeps the first ones clear on a white and on a black ground. On
+// white the last two are darker than theirs, for a contrast of 3 to 1.
 constexpr std::array<const char*, kColours> kLight = {
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"};
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b87f00", "#3393d0"};
 constexpr std::array<const char*, kColours> kDark = {
     "#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00"};
 
@@ -30,11 +31,23 @@ std::string colour_rules(const std::array<const char*, kColours>& colours) {
   return css;
 }
 
+std::string legend_symbol(const SvgLegendEntry& entry, double x, double y) {
+  if (!entry.symbol.empty()) {
+    return "<g transform=\"translate(" + svg_number(x + 7) + " " +
+           svg_number(y - 4.5) + ")\">" + entry.symbol + "</g>\n";
+  }
+  if (entry.line) return svg_line(x, y - 4, x + 14, y - 4, entry.css_class);
+  return "<rect x=\"" + svg_number(x) + "\" y=\"" + svg_number(y - 10) +
+         "\" width=\"12\" height=\"12\" rx=\"2\" class=\"" + entry.css_class +
+         "\"/>\n";
+}
+
+}  // namespace
+
 // The rules name .kith-chart because a style element within a page is not
 // confined to its own SVG; :root holds only where the SVG is the document.
-std::string style() {
-  return "<style>\n"
-         ".kith-chart{font:13px system-ui,-apple-system,'Segoe UI',Roboto,"
+std::string svg_rules() {
+  return ".kith-chart{font:13px system-ui,-apple-system,'Segoe UI',Roboto,"
          "'Noto Sans','Liberation Sans',Arial,sans-serif}\n"
          ".kith-chart:root{color:#1f2328;background:#fff;padding:16px;"
          "box-sizing:border-box}\n"
@@ -61,21 +74,13 @@ std::string style() {
          colour_rules(kLight) +
          "@media (prefers-color-scheme:dark){\n"
          ".kith-chart:root{color:#e6edf3;background:#0f1318}\n" +
-         colour_rules(kDark) + "}\n</style>\n";
+         colour_rules(kDark) + "}\n";
 }
 
-std::string legend_symbol(const SvgLegendEntry& entry, double x, double y) {
-  if (!entry.symbol.empty()) {
-    return "<g transform=\"translate(" + svg_number(x + 7) + " " +
-           svg_number(y - 4.5) + ")\">" + entry.symbol + "</g>\n";
-  }
-  if (entry.line) return svg_line(x, y - 4, x + 14, y - 4, entry.css_class);
-  return "<rect x=\"" + svg_number(x) + "\" y=\"" + svg_number(y - 10) +
-         "\" width=\"12\" height=\"12\" rx=\"2\" class=\"" + entry.css_class +
-         "\"/>\n";
+const std::string& svg_style() {
+  static const std::string style = "<style>\n" + svg_rules() + "</style>\n";
+  return style;
 }
-
-}  // namespace
 
 std::string svg_number(double value) { return format_fixed(value, 1); }
 
@@ -113,7 +118,7 @@ std::string svg_open(const std::string& title, double width, double height) {
          "viewBox=\"0 0 " +
          format_fixed(width, 0) + " " + format_fixed(height, 0) +
          "\" role=\"img\">\n<title>" + html_escape(title) + "</title>\n" +
-         style() + svg_text(0, 16, "t", svg_fit(title, width, kTitleFont));
+         svg_style() + svg_text(0, 16, "t", svg_fit(title, width, kTitleFont));
 }
 
 std::string svg_mark(double x, double y, size_t series,
@@ -212,6 +217,11 @@ void svg_add_x_axis(std::string& svg, const SvgPlot& plot, const Axis& axis,
   }
   svg += svg_text((plot.left + plot.right) / 2, plot.bottom + 40, "a m",
                   svg_fit(label, plot.right - plot.left));
+}
+
+void svg_add_no_data(std::string& svg, const SvgPlot& plot) {
+  svg += svg_text((plot.left + plot.right) / 2, (plot.top + plot.bottom) / 2,
+                  "a m", "no data");
 }
 
 std::string svg_stroke_class(size_t series) {

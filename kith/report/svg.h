@@ -63,6 +63,11 @@ std::string svg_mark(double x, double y, size_t series, const std::string& tip);
 /// A ring: a number from elsewhere beside the series' own.
 std::string svg_ring(double x, double y, const std::string& tip);
 
+/// The rules of every chart's <style>, and the element: a page with many charts
+/// needs them once.
+std::string svg_rules();
+const std::string& svg_style();
+
 /// Opening tag, style and title. The caller appends "</svg>".
 std::string svg_open(const std::string& title, double width = kSvgWidth,
                      double height = kSvgHeight);
@@ -93,5 +98,8 @@ void svg_add_y_axis(std::string& svg, SvgPlot& plot, const Axis& axis,
 /// would touch the one before is left out.
 void svg_add_x_axis(std::string& svg, const SvgPlot& plot, const Axis& axis,
                     const std::string& label);
+
+/// Appends "no data" in the middle of the plot.
+void svg_add_no_data(std::string& svg, const SvgPlot& plot);
 
 }  // namespace kith

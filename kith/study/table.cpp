@@ -132,45 +132,6 @@ std::string legend(const Study& study, const std::string& plus_minus) {
   return text;
 }
 
-std::string latex_text(const std::string& text) {
-  return replaced(text, {{'&', "\\&"},
-                         {'%', "\\%"},
-                         {'$', "\\$"},
-                         {'#', "\\#"},
-                         {'_', "\\_"},
-                         {'{', "\\{"},
-                         {'}', "\\}"},
-                         {'~', "\\textasciitilde{}"},
-                         {'^', "\\textasciicircum{}"},
-                         {'\\', "\\textbackslash{}"},
-                         {'\n', " "}});
-}
-
-std::string latex_row(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) {
-    line += (line.empty() ? "" : " & ") + word;
-  }
-  return line + " \\\\\n";
-}
-
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string field = replaced(text, {{'"', "\"\""}});
-  field.insert(field.begin(), '"');
-  field.push_back('"');
-  return field;
-}
-
-std::string csv_row(const std::vector<std::string>& words) {
-  std::string line;
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) line += ',';
-    line += csv_field(words[i]);
-  }
-  return line + "\n";
-}
-
 std::string csv_number(double value) {
   return std::isnan(value) ? "" : format_number("%.4f", value);
 }
@@ -200,30 +161,25 @@ std::string study_latex(const StudyResults& results) {
   TextTable table = text_table(study, summary, {" $\\pm$ ", "\\textbf{", "}"});
   const size_t axes = study.axes.size();
   for (std::string& word : table.head) word = latex_text(word);
-  std::string text = "% " + replaced(study.title, {{'\n', " "}}) +
-                     "\n\\begin{tabular}{" + std::string(axes, 'l') +
-                     std::string(table.head.size() - axes, 'r') +
-                     "}\n\\hline\n" + latex_row(table.head) + "\\hline\n";
   for (auto& row : table.rows) {
     for (size_t a = 0; a < axes; ++a) row[a] = latex_text(row[a]);
-    text += latex_row(row);
   }
-  return text + "\\hline\n\\end{tabular}\n% " +
+  return "% " + replaced(study.title, {{'\n', " "}}) + "\n" +
+         latex_table(table, axes) + "% " +
          replaced(legend(study, " +- "), {{'\n', " "}}) + "\n";
 }
 
 std::string study_csv(const StudyResults& results) {
   const Study& study = *results.study;
   const Summary summary = summarise(results);
-  std::vector<std::string> head;
-  for (const StudyAxis& axis : study.axes) head.push_back(axis.name);
-  head.emplace_back("runs");
+  TextTable table;
+  for (const StudyAxis& axis : study.axes) table.head.push_back(axis.name);
+  table.head.emplace_back("runs");
   for (const std::string& metric : study.metrics) {
     for (const char* ending : {"", " half width", " published"}) {
-      head.push_back(metric + ending);
+      table.head.push_back(metric + ending);
     }
   }
-  std::string text = csv_row(head);
   for (const Row& row : summary.rows) {
     std::vector<std::string> words = row.labels;
     words.push_back(std::to_string(row.runs));
@@ -235,9 +191,9 @@ std::string study_csv(const StudyResults& results) {
       words.push_back(cell.published ? format_number("%g", *cell.published)
                                      : "");
     }
-    text += csv_row(words);
+    table.rows.push_back(std::move(words));
   }
-  return text;
+  return csv_table(table);
 }
 
 std::string study_json(const StudyResults& results) {

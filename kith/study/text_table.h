@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,17 @@ struct TextTable {
 };
 
 std::string markdown_table(const TextTable& table);
+
+/// A tabular with the rules of the package booktabs, of words that are LaTeX
+/// already (see latex_text()). The first `left` columns are flush left, the
+/// others flush right.
+std::string latex_table(const TextTable& table, size_t left);
+
+/// Text for LaTeX, with its special characters escaped.
+std::string latex_text(const std::string& text);
+
+/// A line a row, fields with commas, quotes or line ends in quotes.
+std::string csv_table(const TextTable& table);
 
 /// A number by a pattern of printf.
 std::string format_number(const char* pattern, double value);

@@ -49,6 +49,7 @@ void Trainer::estimate_evaluations(DryRun& result) {
       (result.steps + result.steps_an_epoch - 1) / result.steps_an_epoch;
   result.evaluations =
       every == 0 ? 1 : epochs / every + (epochs % every == 0 ? 0 : 1);
+  if (config_.eval.before) ++result.evaluations;
 }
 
 }  // namespace kith

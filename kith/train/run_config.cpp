@@ -154,6 +154,14 @@ void check_train(const TrainOptions& train, const EvalOptions& eval,
   }
 }
 
+void check_eval(const EvalOptions& eval, const ConfigNode& user) {
+  if (!eval.before || eval.evaluates()) return;
+  const std::string where = where_of(user, "eval", "before");
+  throw ConfigError((where.empty() ? "" : where + ": ") +
+                    "'eval.before' is an evaluation, and 'eval.split' is "
+                    "none: set it to auto, or 'eval.before' to false");
+}
+
 /// `published` is there only if the user gave it. Its keys are the names of
 /// metrics, so its options are described by what is in it.
 void complete_published(const ConfigNode& user, RunConfig& config) {
@@ -302,12 +310,19 @@ void EvalOptions::describe(OptionSet& set) {
   set.add("best", best, "Metric that picks the best checkpoint.");
   set.add("every", every, "Evaluate after this many epochs; 0: at the end.")
       .range(0);
+  set.add("before", before,
+          "The network is evaluated before training too, at epoch 0; it is "
+          "never the best.");
   set.add("batch", batch, "Images embedded at a time.").range(1);
   descriptor.describe(set);
 }
 
 void LogOptions::describe(OptionSet& set) {
   set.add("every", every, "Log every so many steps.").range(1);
+  set.add("gallery", gallery,
+          "Queries in the picture of what is found that TensorBoard shows of "
+          "each evaluation; 0: no picture.")
+      .range(0, 100);
 }
 
 const ConfigNode& RunConfig::section(const char* name) const {
@@ -345,6 +360,7 @@ RunConfig complete_config(const ConfigNode& user) {
   tree.set("log", complete_plain(user, "log", config.log));
   complete_published(user, config);
   check_train(config.train, config.eval, user);
+  check_eval(config.eval, user);
   return config;
 }
 

@@ -49,6 +49,7 @@ struct EvalOptions {
   std::vector<std::string> metrics;
   std::string best = "recall_any@1";
   int64_t every = 0;
+  bool before = false;
   int64_t batch = 256;
   DescriptorOptions descriptor;
 
@@ -60,6 +61,7 @@ struct EvalOptions {
 
 struct LogOptions {
   int64_t every = 1;
+  int64_t gallery = 8;
 
   void describe(OptionSet& set);
 };

@@ -132,9 +132,10 @@ void RunLog::write(const StepRecord& r) {
   write_line(record.dump());
 }
 
-void RunLog::write_eval(int64_t step, const std::string& metrics_json,
-                        double seconds) {
+void RunLog::write_eval(int64_t epoch, int64_t step,
+                        const std::string& metrics_json, double seconds) {
   write_line(Json({{"kind", "eval"},
+                   {"epoch", epoch},
                    {"step", step},
                    {"metrics", Json::parse(metrics_json)},
                    {"seconds", rounded(seconds)}})

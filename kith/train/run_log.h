@@ -56,13 +56,13 @@ class RunLog {
  public:
   /// Opens the file to append. Records of steps after `last_step`, which a
   /// killed run may have written beyond its last checkpoint, are removed, and
-  /// so is a line that was cut off.
+  /// so is a line that was cut off. -1: nothing is kept.
   RunLog(const std::string& path, int64_t last_step);
 
   void write(const StepRecord& record);
 
-  /// An evaluation; `metrics_json` is a JSON object.
-  void write_eval(int64_t step, const std::string& metrics_json,
+  /// An evaluation after so many epochs; `metrics_json` is a JSON object.
+  void write_eval(int64_t epoch, int64_t step, const std::string& metrics_json,
                   double seconds);
 
  private:

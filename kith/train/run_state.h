@@ -17,6 +17,9 @@ struct RunState {
   nlohmann::ordered_json history = nlohmann::ordered_json::array();
   nlohmann::ordered_json best;
 
+  /// Nothing of the run is kept yet, no evaluation before training either.
+  bool is_new() const { return step == 0 && history.empty(); }
+
   std::string dump() const;
 
   /// DataError naming `path` if the text is not what dump() made. Warns if the

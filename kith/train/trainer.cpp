@@ -67,25 +67,37 @@ EvalResult Trainer::run() {
   start_weights();
   std::filesystem::create_directories(folder_ + "/checkpoints");
   write_file_atomically(folder_ + "/config.yaml", to_yaml(config_.tree));
-  RunLog log(folder_ + "/log.jsonl", state_->step);
   const bool evaluates = config_.eval.evaluates();
   if (is_finished()) {  // resumed after the end
     write_metrics();
     return evaluates ? evaluate_now() : EvalResult();
   }
+  Journal journal = open_journal();
+  if (config_.eval.before && state_->is_new()) {
+    record_evaluation(journal);
+    save("last", /*with_optimizer=*/true);
+  }
   EvalResult result;
   while (!is_finished()) {
-    train_epoch(log);
+    train_epoch(journal);
     const int64_t every = config_.eval.every;
     if (evaluates &&
         (is_finished() || (every > 0 && state_->epoch % every == 0))) {
-      result = record_evaluation(log);
+      result = record_evaluation(journal);
+      keep_if_best(result);
     }
     save("last", /*with_optimizer=*/true);
   }
   write_metrics();
   log_info(totals_.summary());
   return result;
+}
+
+Journal Trainer::open_journal() const {
+  const int64_t last_step = state_->is_new() ? -1 : state_->step;
+  return Journal(
+      folder_, last_step, data_,
+      {config_.log.gallery, static_cast<uint64_t>(config_.train.seed)});
 }
 
 bool Trainer::is_finished() const {
@@ -111,13 +123,16 @@ Trainer::Epoch Trainer::open_epoch(int64_t number, int64_t first,
   const Timer timer;
   std::vector<std::vector<int64_t>> plan = sampler_->epoch(
       {number, pool_ ? pool_->planned_from() : EmbeddingPool()});
-  Epoch epoch{number, static_cast<int64_t>(plan.size()), timer.seconds(),
-              nullptr};
+  Epoch epoch;
+  epoch.number = number;
+  epoch.steps = static_cast<int64_t>(plan.size());
+  epoch.sampler_seconds = timer.seconds();
   if (plan.empty()) {
     throw ConfigError(
         "the sampler cannot make a full batch from this data; "
         "use a smaller 'sampler.batch'");
   }
+  epoch.batch = static_cast<int64_t>(plan.front().size());
   plan.erase(plan.begin(), plan.begin() + std::min(first, epoch.steps));
   if (limit > 0) plan.resize(std::min(plan.size(), static_cast<size_t>(limit)));
   const auto seed = static_cast<uint64_t>(config_.train.seed);
@@ -154,7 +169,24 @@ int64_t Trainer::steps_left(int64_t before) const {
   return config_.train.steps == 0 ? 0 : config_.train.steps - before;
 }
 
-void Trainer::train_epoch(RunLog& log) {
+void Trainer::start_progress(const Epoch& epoch) {
+  const TrainOptions& train = config_.train;
+  const int64_t done = state_->step_in_epoch;
+  int64_t steps = epoch.steps;
+  Progress::Pace pace{"images", static_cast<double>(epoch.batch), done,
+                      steps * (train.last_epoch() - epoch.number - 1)};
+  if (train.steps > 0) {
+    const int64_t left = steps_left(state_->step);
+    steps = std::min(steps, done + left);
+    pace.after = std::min(pace.after, left - (steps - done));
+  }
+  progress_.start("epoch " + std::to_string(epoch.number + 1) + "/" +
+                      std::to_string(train.last_epoch()),
+                  steps);
+  progress_.set_pace(pace);
+}
+
+void Trainer::train_epoch(Journal& journal) {
   prepare_pool();
   Epoch epoch = next_epoch_.loader
                     ? std::move(next_epoch_)
@@ -162,9 +194,7 @@ void Trainer::train_epoch(RunLog& log) {
                                  steps_left(state_->step));
   net_->train();
   net_->freeze_backbone(epoch.number < config_.train.head_epochs);
-  progress_.start("epoch " + std::to_string(epoch.number + 1) + "/" +
-                      std::to_string(config_.train.last_epoch()),
-                  epoch.steps);
+  start_progress(epoch);
   while (epoch.loader->remaining() > 0) {
     PhaseMeter meter(device_);
     const Batch batch = epoch.loader->next();
@@ -178,9 +208,10 @@ void Trainer::train_epoch(RunLog& log) {
     StepRecord record = step(batch, epoch.steps, meter);
     record.sampler_seconds = std::exchange(epoch.sampler_seconds, 0);
     totals_.add(record);
-    if (state_->step % config_.log.every == 0) log.write(record);
-    char note[32];
-    std::snprintf(note, sizeof(note), "loss %.4f", record.loss);
+    if (state_->step % config_.log.every == 0) journal.write(record);
+    char note[64];
+    std::snprintf(note, sizeof(note), "loss %.4f  lr %.1e", record.loss,
+                  record.lr);
     progress_.advance(state_->step_in_epoch, note);
     const int64_t every = config_.train.checkpoint_steps;
     if (every > 0 && state_->step % every == 0 && !last) {

@@ -12,11 +12,11 @@
 #include "kith/eval/embedded_split.h"
 #include "kith/models/embedding_net.h"
 #include "kith/samplers/sampler.h"
+#include "kith/train/journal.h"
 #include "kith/train/multistage.h"
 #include "kith/train/objective.h"
 #include "kith/train/optimizer.h"
 #include "kith/train/run_config.h"
-#include "kith/train/run_log.h"
 #include "kith/train/schedule.h"
 #include "kith/train/training_pool.h"
 #include "kith/train/training_split.h"
@@ -41,7 +41,7 @@ struct DryRun {
 
 /// Trains a model as a configuration says and keeps the run's folder:
 ///
-///     config.yaml   log.jsonl   metrics.json
+///     config.yaml   log.jsonl   metrics.json   events.out.tfevents.*
 ///     checkpoints/last.safetensors   checkpoints/best.safetensors
 ///
 /// A run that was killed at any moment and resumed ends with the same weights
@@ -93,17 +93,20 @@ class Trainer {
   struct Epoch {
     int64_t number = 0;
     int64_t steps = 0;  ///< In all, also those done before a resume.
+    int64_t batch = 0;  ///< Images of its first step.
     double sampler_seconds = 0;
     std::unique_ptr<Loader> loader;
   };
 
+  Journal open_journal() const;
   bool is_finished() const;
   void prepare_pool();
   Epoch open_epoch(int64_t number, int64_t first, int64_t limit = 0) const;
   std::unique_ptr<Loader> open_loader(std::vector<std::vector<int64_t>> plan,
                                       const Loader::LoadFunction& load) const;
   int64_t steps_left(int64_t before) const;
-  void train_epoch(RunLog& log);
+  void start_progress(const Epoch& epoch);
+  void train_epoch(Journal& journal);
   StepRecord step(const Batch& batch, int64_t steps_in_epoch,
                   PhaseMeter& meter);
   void compute_gradients(const Batch& batch, StepRecord& record,
@@ -111,7 +114,8 @@ class Trainer {
   std::optional<Mixup> draw_mixup_of_step() const;
   void make_room(const Batch& batch);
   NamedTensors other_state() const;
-  EvalResult record_evaluation(RunLog& log);
+  EvalResult record_evaluation(Journal& journal);
+  void keep_if_best(const EvalResult& result);
   void save(const std::string& name, bool with_optimizer) const;
   void write_metrics() const;
   void estimate_evaluations(DryRun& result);

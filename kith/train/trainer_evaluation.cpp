@@ -1,7 +1,6 @@
 // How a trainer tests its network, and what it keeps of that.
 
 #include <cmath>
-#include <cstdio>
 
 #include <nlohmann/json.hpp>
 
@@ -10,6 +9,7 @@
 #include "kith/core/timer.h"
 #include "kith/eval/eval_json.h"
 #include "kith/ops/upload.h"
+#include "kith/train/eval_table.h"
 #include "kith/train/run_state.h"
 #include "kith/train/trainer.h"
 
@@ -37,21 +37,30 @@ EvalResult Trainer::evaluate_now() {
   return evaluate_split(embed_now(), parse_metrics(config_.eval.metrics));
 }
 
-EvalResult Trainer::record_evaluation(RunLog& log) {
+EvalResult Trainer::record_evaluation(Journal& journal) {
   const Timer timer;
-  const EvalResult result = evaluate_now();
-  const double seconds = timer.seconds();
-  const double value = result.at(config_.eval.best);
-  const std::string json = eval_json(result);
-  log.write_eval(state_->step, json, seconds);
+  Evaluation now;
+  now.epoch = state_->epoch;
+  now.step = state_->step;
+  now.split = embed_now();
+  now.result = evaluate_split(now.split, parse_metrics(config_.eval.metrics));
+  now.seconds = timer.seconds();
+  const std::string json = eval_json(now.result);
+  journal.write(now, json);
   Json point = {{"epoch", state_->epoch}, {"step", state_->step}};
   point.update(Json::parse(json));
   state_->history.push_back(point);
-  char text[160];
-  std::snprintf(text, sizeof(text), "epoch %lld: %s %.2f%%",
-                static_cast<long long>(state_->epoch),
-                config_.eval.best.c_str(), 100 * value);
-  log_info(text);
+  const std::string title = now.step == 0
+                                ? "before training"
+                                : "after epoch " + std::to_string(now.epoch) +
+                                      ", step " + std::to_string(now.step);
+  log_info(eval_table(title, now.result, state_->history));
+  return now.result;
+}
+
+/// The evaluation that the history ends with.
+void Trainer::keep_if_best(const EvalResult& result) {
+  const double value = result.at(config_.eval.best);
   // An undefined value is null from the start, as it is in a checkpoint:
   // otherwise a resumed run would compare another way.
   const Json known = std::isnan(value) ? Json() : Json(value);
@@ -62,7 +71,6 @@ EvalResult Trainer::record_evaluation(RunLog& log) {
                     {"step", state_->step}};
     save("best", /*with_optimizer=*/false);
   }
-  return result;
 }
 
 void Trainer::write_metrics() const {

@@ -1,6 +1,7 @@
 // `kith demo` as a newcomer runs it: the whole training.
 
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <string>
 
@@ -38,15 +39,26 @@ TEST(DemoCommand, ReachesItsNumbersAndShowsThem) {
   const std::string page =
       read_file(json.at("report").get<std::string>(), uint64_t{1} << 26);
   EXPECT_EQ(markup_fault(page), "");
-  EXPECT_EQ(count_of(page, "<div class=\"query\">"), 12);
+  // Two galleries of twelve queries, and eight neighbours of each.
+  EXPECT_EQ(count_of(page, "<div class=\"query\">"), 24);
   EXPECT_EQ(count_of(page, "<li class=\"right\">") +
                 count_of(page, "<li class=\"wrong\">"),
-            60);
-  EXPECT_EQ(count_of(page, "src=\"data:image/png;base64,"), 72);
+            24 * 8);
+  EXPECT_EQ(count_of(page, "<h1>kith demo</h1>"), 1);
+  char lead[100];
+  std::snprintf(lead, sizeof(lead),
+                "first for %.1f%% of 4000 queries (before training: %.1f%%)",
+                100 * after, 100 * before);
+  EXPECT_EQ(count_of(page, lead), 1);
   // Nothing is loaded from elsewhere; a name space is no resource.
   EXPECT_EQ(count_of(page, "http://") + count_of(page, "https://"),
-            count_of(page, "xmlns=\"http://www.w3.org/2000/svg\""));
-  EXPECT_EQ(count_of(page, "src=\""), 72);
+            count_of(page, "http://www.w3.org/2000/svg"));
+  EXPECT_EQ(count_of(page, "src=\""), count_of(page, "src=\"data:image/"));
+
+  // The curve: before training, every third epoch, the last one.
+  const Json metrics =
+      Json::parse(read_file(out + "/run/metrics.json", uint64_t{1} << 20));
+  EXPECT_EQ(metrics.at("history").size(), 6u);
 }
 
 TEST(DemoCommand, RefusesAWrongOverride) {

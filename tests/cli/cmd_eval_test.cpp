@@ -195,6 +195,85 @@ published: {source: a paper, medium/map_trapezoid: 61.5}
   EXPECT_EQ(json.at("published").at("source"), "a paper");
 }
 
+/// The metrics of the tables below, and a published number of one.
+constexpr const char* kTableData = R"(
+data: {name: glyphs, classes: 12, per_class: 8}
+eval: {metrics: ["recall_any@1,2", map_at_r, intra, spectrum]}
+published: {source: A paper, recall_any@1: 61.5}
+)";
+
+/// "12.50 ± 1.04", of a metrics.json.
+std::string cell(const Json& json, const std::string& metric,
+                 const std::string& plus_minus) {
+  const Json& interval = json.at("intervals").at(metric);
+  const double half = (interval[1].get<double>() - interval[0].get<double>());
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.2f%s%.2f",
+                100 * json.at(metric).get<double>(), plus_minus.c_str(),
+                50 * half);
+  return text;
+}
+
+TEST_F(EvalCommand, TablesToPaste) {
+  const std::string data = folder_->file("tables.yaml");
+  std::ofstream(data) << kTableData;
+  const auto table = [&](const std::string& format,
+                         const std::vector<std::string>& more = {}) {
+    std::vector<std::string> all =
+        arguments({"--data", data, "--split", "test", "--format", format});
+    all.insert(all.end(), more.begin(), more.end());
+    return expect_success(all).out;
+  };
+  const std::string markdown = table("markdown");
+  const Json json = Json::parse(read("metrics.json"));
+  char intra[32];
+  std::snprintf(intra, sizeof(intra), "%.4g", json.at("intra").get<double>());
+  EXPECT_EQ(markdown.substr(0, markdown.find("\n\n")),
+            "| Model | R@1 | R@2 | MAP@R | intra |\n"
+            "|---|---|---|---|---|\n"
+            "| run | " +
+                cell(json, "recall_any@1", " ± ") + " | " +
+                cell(json, "recall_any@2", " ± ") + " | " +
+                cell(json, "map_at_r", " ± ") + " | " + intra +
+                " |\n"
+                "| published | 61.5 | - | - | - |");
+  EXPECT_THAT(markdown, HasSubstr("± half of the 95% interval"));
+  EXPECT_THAT(markdown, HasSubstr("published: A paper. 48 queries"));
+
+  const std::string latex = table("latex", {"--corruptions", "jpeg,rotation"});
+  EXPECT_THAT(latex,
+              HasSubstr("\\begin{tabular}{lrrrr}\n\\toprule\n"
+                        "Model & R@1 & R@2 & MAP@R & intra \\\\\n\\midrule\n"
+                        "run & " +
+                        cell(json, "recall_any@1", " $\\pm$ ") + " & "));
+  EXPECT_THAT(latex, HasSubstr("published & 61.5 & - & - & - \\\\\n"
+                               "\\bottomrule\n\\end{tabular}\n% "));
+  EXPECT_THAT(latex, HasSubstr("Images & R@1 & "));
+  for (const char* row : {"clean", "jpeg", "rotation", "mean of corrupted"}) {
+    EXPECT_THAT(latex, HasSubstr(std::string("\n") + row + " & "));
+  }
+
+  const std::string csv = table("csv", {"--corruptions", "jpeg"});
+  EXPECT_THAT(csv,
+              ::testing::StartsWith(
+                  "model,images,recall_any@1,recall_any@1 half width,"
+                  "recall_any@2,recall_any@2 half width,map_at_r,"
+                  "map_at_r half width,intra,intra half width\nrun,clean,"));
+  EXPECT_THAT(csv, HasSubstr("\nrun,jpeg,"));
+  EXPECT_THAT(csv, ::testing::EndsWith("\npublished,clean,61.5,,,,,,,\n"));
+}
+
+// A name that two metrics would share is not used; LaTeX is escaped.
+TEST_F(EvalCommand, TablesKeepDifferentMetricsApart) {
+  const std::string latex =
+      expect_success(arguments({"--format", "latex", "--bootstrap", "0",
+                                "--metrics", "map,map_trapezoid,nmi"}))
+          .out;
+  EXPECT_THAT(latex, HasSubstr("Model & map & map\\_trapezoid & NMI \\\\\n"));
+  EXPECT_THAT(latex, ::testing::Not(HasSubstr("pm$")));
+  EXPECT_THAT(latex, HasSubstr("% Shares in percent. 48 queries"));
+}
+
 TEST_F(EvalCommand, DiagnosticsNameImagesAndClasses) {
   expect_success(arguments({"--diagnostics"}));
   const Json json = Json::parse(read("diagnostics.json"));
@@ -219,6 +298,8 @@ TEST_F(EvalCommand, WrongInputIsRefused) {
   refused(1, {"--protocol", "vehicleid"}, {"small", "large"});
   refused(1, {"--protocol", "revisited"}, {"revisited"});
   refused(2, {"--scales", "0"}, {"scales"});
+  refused(2, {"--format", "latec"}, {"latec", "did you mean 'latex'?"});
+  refused(2, {"--format", "csv", "--json"}, {"--format", "--json"});
 }
 
 }  // namespace

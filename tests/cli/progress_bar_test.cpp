@@ -56,6 +56,8 @@ TEST(FormatRate, ChoosesTheUnit) {
   EXPECT_EQ(format_rate(0.35), "0.35/s");
   EXPECT_EQ(format_rate(0.04), "2.4/min");
   EXPECT_EQ(format_rate(0.001), "3.6/h");
+  EXPECT_EQ(format_rate(12345, "images"), "12.3k images/s");
+  EXPECT_EQ(format_rate(0.04, "images"), "2.4 images/min");
   EXPECT_EQ(format_rate(0), "");
   EXPECT_EQ(format_rate(-1), "");
   EXPECT_EQ(format_rate(NAN), "");
@@ -69,6 +71,48 @@ TEST(RenderBar, ShowsEverythingWhereThereIsRoom) {
   EXPECT_EQ(render_bar(half_way(), 40, true),
             "training  50% ▕█████     ▏  500/1000");
   EXPECT_EQ(render_bar(half_way(), 20, false), "trai..  50% [##   ]");
+}
+
+BarState epoch() {
+  BarState state{"epoch 12/80", 12, 345, 10.0, 2.5, "loss 0.2310  lr 1.0e-04"};
+  state.pace = {"images", 400, 0, 345 * 68};
+  return state;
+}
+
+TEST(RenderBar, APieceOfLongerWorkShowsTheWholeRun) {
+  EXPECT_EQ(render_bar(epoch(), 59, false),
+            "epoch 12/80  12/345  loss 0.2310  2:38:37 left");
+  EXPECT_EQ(render_bar(epoch(), 65, false),
+            "epoch 12/80  12/345  loss 0.2310  1.0k images/s  2:38:37 left");
+  EXPECT_EQ(render_bar(epoch(), 79, false),
+            "epoch 12/80  12/345  loss 0.2310  lr 1.0e-04  1.0k images/s  "
+            "2:38:37 left");
+  EXPECT_EQ(render_bar(epoch(), 119, false),
+            "epoch 12/80 [#                             ]  12/345  loss 0.2310"
+            "  lr 1.0e-04  1.0k images/s  2:38:37 left");
+  EXPECT_EQ(render_bar(epoch(), 199, true),
+            "epoch 12/80 ▕█                             ▏  12/345  loss 0.2310"
+            "  lr 1.0e-04  1.0k images/s  2:38:37 left");
+  BarState slow = epoch();
+  slow.rate = 0;
+  EXPECT_EQ(render_bar(slow, 59, false),
+            "epoch 12/80  12/345  loss 0.2310  lr 1.0e-04");
+  slow.note = "";
+  EXPECT_EQ(render_bar(slow, 59, false), "epoch 12/80  12/345");
+  EXPECT_EQ(render_summary(epoch(), 80, false),
+            "epoch 12/80  12/345 in 0:10  1.0k images/s  loss 0.2310  lr "
+            "1.0e-04");
+}
+
+TEST(RenderBar, APieceOfLongerWorkNeverExceedsTheWidth) {
+  for (int width = 0; width <= 200; ++width) {
+    for (const int64_t total : {int64_t{0}, int64_t{345}, INT64_MAX}) {
+      BarState state = epoch();
+      state.total = total;
+      state.what = std::string(static_cast<size_t>(width), 'w');
+      EXPECT_LE(columns(render_bar(state, width, true)), width);
+    }
+  }
 }
 
 TEST(RenderBar, NeverExceedsTheWidth) {
@@ -223,6 +267,23 @@ TEST_F(ProgressBarTest, DrawsThenLeavesOneSummaryLine) {
   const std::string end = terminal_.read_all();
   EXPECT_TRUE(contains(end, "\r\x1b[Kembedding  100 in 0:00"));
   EXPECT_TRUE(end.ends_with("fine\r\n")) << end;
+}
+
+TEST_F(ProgressBarTest, SpeedIsOfWhatWasDoneHere) {
+  ProgressBar bar(terminal_.slave);
+  bar.start("epoch 3/4", 100);
+  bar.set_pace({"images", 10, 98, 100});
+  EXPECT_TRUE(contains(terminal_.read_all(), "epoch 3/4  98/100"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  bar.advance(100, "loss 1.0000  lr 1.0e-04");
+  // Two steps of ten images in 0.15 s or more.
+  const std::string live = terminal_.read_all();
+  EXPECT_TRUE(contains(live, "loss 1.0000")) << live;
+  EXPECT_FALSE(contains(live, "k images/s")) << live;
+  bar.finish();
+  const std::string end = terminal_.read_all();
+  EXPECT_TRUE(contains(end, "epoch 3/4  100 in 0:00")) << end;
+  EXPECT_FALSE(contains(end, "k images/s")) << end;
 }
 
 TEST_F(ProgressBarTest, RedrawsAtMostTenTimesASecond) {

@@ -147,6 +147,56 @@ TEST(LineChart, LongSeriesKeepTheirExtremes) {
   EXPECT_NE(path_of(svg).find(two.substr(two.rfind(' '))), std::string::npos);
 }
 
+std::string points_of(const std::string& svg, const std::string& name) {
+  const std::string begin = "data-name=\"" + name + "\"";
+  const size_t at = svg.find("data-points=\"", svg.find(begin)) + 13;
+  return svg.substr(at, svg.find('"', at) - at);
+}
+
+TEST(LineChart, TellsEveryValueWithItsPlace) {
+  LineChart chart = chart_of({3, 12345.678, kNaN, 1});
+  chart.y_label = "nats";
+  const std::string svg = line_chart(chart);
+  const std::string points = points_of(svg, "loss");
+  EXPECT_EQ(count_of(points, " "), 3 - 1);
+  EXPECT_TRUE(points.starts_with("0,3,")) << points;
+  EXPECT_NE(points.find(" 1,12345.7,"), std::string::npos) << points;
+  // The place is the one that is drawn.
+  const std::string path = path_of(svg);
+  const std::string place = path.substr(1, path.find('L') - 1);
+  EXPECT_EQ(points.substr(4, points.find(' ') - 4),
+            std::string(place).replace(place.find(' '), 1, ","));
+  EXPECT_NE(svg.find("data-x=\"step\" data-y=\"nats\""), std::string::npos);
+  EXPECT_NE(svg.find("<desc>loss: first 3 at 0, last 1 at 3, lowest 1 at 3, "
+                     "highest 12345.7 at 1.</desc>"),
+            std::string::npos);
+}
+
+TEST(LineChart, TellsAveragesOfSeveralAndBothOfOne) {
+  LineChart chart = chart_of({4, 0, 4});
+  chart.smoothing = 0.5;
+  const std::string one = line_chart(chart);
+  EXPECT_EQ(count_of(one, "class=\"series\""), 2);
+  EXPECT_TRUE(points_of(one, "as measured").starts_with("0,4,"));
+  EXPECT_EQ(count_of(points_of(one, "loss, smoothed"), " "), 2);
+  chart.series.push_back({"other", {{0, 1}, {1, 2}}});
+  const std::string two = line_chart(chart);
+  EXPECT_EQ(count_of(two, "class=\"series\""), 2);
+  EXPECT_EQ(count_of(two, "as measured"), 0);
+  expect_sound(two);
+}
+
+TEST(LineChart, ReachesWhatIsNotDrawn) {
+  LineChart chart = chart_of({1, 2});
+  chart.filled = true;
+  chart.reach = {{0, 0}, {4, 100}};
+  const std::string svg = line_chart(chart);
+  expect_sound(svg);
+  EXPECT_NE(svg.find(">100<"), std::string::npos);
+  EXPECT_EQ(count_of(svg, "class=\"b f0\""), 1);
+  EXPECT_EQ(count_of(points_of(svg, "loss"), " "), 1);
+}
+
 TEST(LineChart, EscapesAndShortensText) {
   LineChart chart = chart_of({1, 2});
   chart.title = "<script>&\"" + std::string(300, 'x');

@@ -97,6 +97,9 @@ TEST(MarkChart, LeavesOutWhatHasNoPlace) {
   const std::string svg = mark_chart(chart);
   expect_sound(svg);
   EXPECT_EQ(count_of(svg, "<circle "), 3 + 1);
+  EXPECT_THAT(svg, HasSubstr("data-name=\"a &amp; b\" data-stroke=\"s1\" "
+                             "data-points=\"16,60,"));
+  EXPECT_THAT(svg, HasSubstr("<desc>a &amp; b: first 60 at 16, last 70 at 64"));
   for (MarkSeries& series : chart.series) series.marks.clear();
   EXPECT_THAT(mark_chart(chart), HasSubstr("no data"));
   expect_sound(mark_chart({}));

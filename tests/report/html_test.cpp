@@ -81,6 +81,9 @@ TEST(HtmlTable, EscapesCellsAndMarksNumbers) {
             std::string::npos);
   EXPECT_NE(html.find("<code>run</code>"), std::string::npos);
   EXPECT_NE(html.find("A &amp; B"), std::string::npos);
+  EXPECT_NE(html.find("<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
+                      "aria-label=\"Table\">"),
+            std::string::npos);
 }
 
 TEST(HtmlTable, LeavesOutAnEmptyHead) {
@@ -101,6 +104,34 @@ TEST(HtmlPage, IsWellFormedAndEscapesItsText) {
   EXPECT_EQ(count_of(html, "<section>"), 1);
   EXPECT_NE(html.find("Lead &amp; more"), std::string::npos);
   EXPECT_NE(html.find("One &lt; two"), std::string::npos);
+}
+
+TEST(HtmlPage, HasAPolicyForWhatItRuns) {
+  HtmlPage page("Title", "");
+  EXPECT_EQ(page.str().find("script-src"), std::string::npos);
+  EXPECT_EQ(page.str().find("<nav"), std::string::npos);
+  page.set_script("if (1 < 2 && true) { }");
+  const std::string html = page.str();
+  EXPECT_EQ(markup_fault(html), "");
+  EXPECT_NE(html.find("script-src 'unsafe-inline'\""), std::string::npos);
+  EXPECT_NE(html.find("<script>if (1 < 2 && true) { }</script>"),
+            std::string::npos);
+}
+
+TEST(HtmlPage, LinksToSectionsThatHaveAnId) {
+  HtmlPage page("Title", "");
+  page.add_section("First & last", "<p>body</p>\n", "first");
+  page.add_section("No link", "<p>body</p>\n");
+  page.set_footer("a < b");
+  const std::string html = page.str();
+  EXPECT_EQ(markup_fault(html), "");
+  EXPECT_EQ(count_of(html, "<li>"), 1);
+  EXPECT_NE(html.find("<a href=\"#first\">First &amp; last</a>"),
+            std::string::npos);
+  EXPECT_NE(html.find("<section id=\"first\" "
+                      "aria-labelledby=\"first-heading\">"),
+            std::string::npos);
+  EXPECT_NE(html.find("<footer>a &lt; b</footer>"), std::string::npos);
 }
 
 TEST(MarkupCheck, FindsFaults) {

@@ -69,15 +69,16 @@ TEST_F(StudyTable, AsCsv) {
 TEST_F(StudyTable, AsLatex) {
   EXPECT_EQ(study_latex(results_),
             "% A study\n"
+            "% needs \\usepackage{booktabs}\n"
             "\\begin{tabular}{lrrrr}\n"
-            "\\hline\n"
+            "\\toprule\n"
             "loss & runs & recall\\_any@1 & published & rho \\\\\n"
-            "\\hline\n"
+            "\\midrule\n"
             "a|b & 2 & \\textbf{61.00 $\\pm$ 12.71} & 60.5 & 0.31 $\\pm$ "
             "0.1271 \\\\\n"
             "c\\_d & 1 & 59.00 & - & 0.4124 \\\\\n"
             "e & 0 & - & - & - \\\\\n"
-            "\\hline\n"
+            "\\bottomrule\n"
             "\\end{tabular}\n"
             "% Mean +- half of the 95% interval (Student's t) over runs; "
             "shares in percent. Published: A paper, Table 3.\n");

@@ -95,8 +95,10 @@ std::string markup_fault(std::string_view markup) {
       return fault("bad tag", markup, next);
     }
     if (!closed && !is_void(name)) open.push_back(name);
-    if (name == "style")
-      at = std::min(markup.find("</style>", at), markup.size());
+    if (name == "style" || name == "script") {
+      const std::string last = "</" + std::string(name) + ">";
+      at = std::min(markup.find(last, at), markup.size());
+    }
   }
   return open.empty() ? "" : "not closed: " + std::string(open.back());
 }

@@ -3,16 +3,19 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/train/trainer.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/log_capture.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/torch/memory_set.h"
 #include "tests/support/torch/tiny_run.h"
@@ -38,9 +41,22 @@ struct Outcome {
   std::string last;
   std::string best;
   std::vector<std::pair<int64_t, double>> losses;
+  std::vector<std::pair<int64_t, int64_t>> evaluations;  ///< Epoch and step.
 
   bool operator==(const Outcome& other) const = default;
 };
+
+std::vector<std::pair<int64_t, int64_t>> logged_evaluations(
+    const TempDir& folder) {
+  std::vector<std::pair<int64_t, int64_t>> all;
+  std::istringstream lines(read_file(folder.file("log.jsonl"), 1 << 24));
+  for (std::string line; std::getline(lines, line);) {
+    const auto record = nlohmann::json::parse(line);
+    if (record.at("kind") != "eval") continue;
+    all.emplace_back(record.at("epoch"), record.at("step"));
+  }
+  return all;
+}
 
 Outcome outcome(const TempDir& folder) {
   const auto text = [&](const char* file) {
@@ -48,7 +64,8 @@ Outcome outcome(const TempDir& folder) {
   };
   return {text("metrics.json"), text("checkpoints/last.safetensors"),
           text("checkpoints/best.safetensors"),
-          read_loss_curve(folder.file("log.jsonl"))};
+          read_loss_curve(folder.file("log.jsonl")),
+          logged_evaluations(folder)};
 }
 
 /// Runs until the progress throws; whether it did.
@@ -119,6 +136,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         std::vector<std::string>{},
         std::vector<std::string>{"train.checkpoint_steps=1"},
+        std::vector<std::string>{"eval.before=true"},
+        std::vector<std::string>{"eval.before=true", "eval.every=2",
+                                 "train.checkpoint_steps=2"},
         std::vector<std::string>{"train.checkpoint_steps=2", "loss.simix=true"},
         std::vector<std::string>{"train.checkpoint_steps=1", "model.bn=stats",
                                  "train.sub_batch=6", "train.keep_graphs=none",
@@ -152,6 +172,24 @@ TEST(ResumedRun, CanBeResumedAfterItsEnd) {
   EXPECT_EQ(trainer.steps_done(), 9);
   EXPECT_EQ(trainer.run().parts.at(0).queries, 48);
   EXPECT_TRUE(outcome(folder) == before);
+}
+
+TEST(ResumedRun, DoesNotEvaluateTheUntrainedNetworkAgain) {
+  const RunConfig config = tiny_config({"eval.before=true"});
+  const MemorySet data = make_pictures();
+  const TempDir folder;
+  // Within the first epoch: before any checkpoint of a step.
+  const LogCapture log;
+  ASSERT_TRUE(run_interrupted(config, data, folder, 5));
+  ASSERT_FALSE(run_interrupted(config, data, folder, -1));
+  int64_t before = 0;
+  for (const std::string& note : log.notes()) {
+    before += note.starts_with("before training") ? 1 : 0;
+  }
+  EXPECT_EQ(before, 1);
+  EXPECT_EQ(logged_evaluations(folder),
+            (std::vector<std::pair<int64_t, int64_t>>{
+                {0, 0}, {1, 3}, {2, 6}, {3, 9}}));
 }
 
 TEST(ResumedRun, WithMetricsThatAreNotDefined) {
@@ -189,7 +227,7 @@ TEST(ResumedRun, MayChangeHowTheWorkIsDone) {
   ASSERT_TRUE(run_interrupted(tiny_config({}), data, folder, 12));
   const RunConfig other =
       tiny_config({"train.workers=1", "train.prefetch=0",
-                   "train.checkpoint_steps=1", "log.every=2"});
+                   "train.checkpoint_steps=1", "log.every=2", "log.gallery=0"});
   ASSERT_FALSE(run_interrupted(other, data, folder, -1));
   EXPECT_EQ(outcome(folder).metrics,
             uninterrupted(tiny_config({}), data).metrics);

@@ -42,6 +42,14 @@ TEST(RunConfig, FillsInDefaults) {
   EXPECT_EQ(&config.section("loss"), tree.find("loss"));
 }
 
+TEST(RunConfig, NothingIsEvaluatedBeforeARunWithoutEvaluations) {
+  EXPECT_FALSE(complete("data: {name: glyphs}").eval.before);
+  EXPECT_TRUE(
+      complete("data: {name: glyphs}\neval: {before: true}").eval.before);
+  expect_refused("data: {name: glyphs}\neval: {split: none,\n  before: true}",
+                 "run.yaml:3", "'eval.before'", "'eval.split'");
+}
+
 TEST(RunConfig, EmptySectionsMeanDefaults) {
   EXPECT_EQ(to_yaml(complete("data: {name: glyphs}").tree),
             to_yaml(complete("data: {name: glyphs}\nloss:\nminer:\naugment:\n"

@@ -35,7 +35,7 @@ class RunLogTest : public ::testing::Test {
   void write_steps(int64_t last) const {
     RunLog log(path(), 0);
     for (int64_t step = 1; step <= last; ++step) log.write(record(step));
-    log.write_eval(last, "{\"recall_any@1\": 0.5}", 1.5);
+    log.write_eval(2, last, "{\"recall_any@1\": 0.5}", 1.5);
   }
 
   TempDir folder_;
@@ -55,6 +55,8 @@ TEST_F(RunLogTest, WritesOneObjectALine) {
   EXPECT_EQ(step.at("peak_mb").at("data"), 3);
   const auto eval = nlohmann::json::parse(all.substr(end + 1));
   EXPECT_EQ(eval.at("kind"), "eval");
+  EXPECT_EQ(eval.at("epoch"), 2);
+  EXPECT_EQ(eval.at("step"), 1);
   EXPECT_EQ(eval.at("metrics").at("recall_any@1"), 0.5);
   EXPECT_EQ(eval.at("seconds"), 1.5);
 }
@@ -97,6 +99,16 @@ TEST_F(RunLogTest, RemovesALineThatWasCutOff) {
 TEST_F(RunLogTest, ANewRunStartsEmpty) {
   write_steps(3);
   { RunLog log(path(), 0); }
+  EXPECT_EQ(text(), "");
+}
+
+TEST_F(RunLogTest, AnEvaluationBeforeTrainingIsKeptIfItsCheckpointWas) {
+  { RunLog(path(), -1).write_eval(0, 0, "{}", 1); }
+  const std::string before = text();
+  EXPECT_NE(before, "");
+  { RunLog log(path(), 0); }
+  EXPECT_EQ(text(), before);
+  { RunLog log(path(), -1); }
   EXPECT_EQ(text(), "");
 }
 

@@ -14,6 +14,7 @@
 #include "kith/core/file.h"
 #include "kith/train/checkpoint.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/log_capture.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/torch/memory_set.h"
 #include "tests/support/torch/tensors.h"
@@ -92,6 +93,64 @@ TEST_F(TrainerTest, BestIsTheFirstOfTheHighestValues) {
   EXPECT_EQ(metrics.at("best").at("epoch"), epoch);
   EXPECT_TRUE(
       std::filesystem::exists(folder_.file("checkpoints/best.safetensors")));
+}
+
+TEST_F(TrainerTest, AnEvaluationBeforeTrainingChangesNothingElse) {
+  const LogCapture log;
+  train(tiny_config({"eval.before=true"}));
+  const Json metrics = Json::parse(text("metrics.json"));
+  ASSERT_EQ(metrics.at("history").size(), 4u);
+  EXPECT_EQ(metrics.at("history").at(0).at("epoch"), 0);
+  EXPECT_EQ(metrics.at("history").at(0).at("step"), 0);
+  EXPECT_GT(metrics.at("best").at("epoch"), 0);
+  EXPECT_EQ(metrics.at("last").at("step"), 9);
+  EXPECT_EQ(log.notes().front().rfind("before training\n", 0), 0u);
+
+  const TempDir without;
+  const RunConfig config = tiny_config();
+  const auto data = make_data_set(config.section("data"));
+  Trainer(config, *data, without.path(), c10::kCPU, silent_progress()).run();
+  const Json other =
+      Json::parse(read_file(without.file("metrics.json"), 1 << 24));
+  EXPECT_EQ(metrics.at("last"), other.at("last"));
+  EXPECT_EQ(metrics.at("best"), other.at("best"));
+}
+
+TEST_F(TrainerTest, TellsEachEvaluation) {
+  const LogCapture log;
+  train(tiny_config({"train.epochs=2"}));
+  const std::vector<std::string>& notes = log.notes();
+  ASSERT_EQ(notes.size(), 3u);  // the last one: what it took
+  EXPECT_EQ(notes[0].rfind("after epoch 1, step 3\n", 0), 0u) << notes[0];
+  EXPECT_EQ(notes[1].rfind("after epoch 2, step 6\n", 0), 0u) << notes[1];
+  EXPECT_EQ(notes[0].find("change"), std::string::npos) << notes[0];
+  EXPECT_NE(notes[1].find("change"), std::string::npos) << notes[1];
+  EXPECT_NE(notes[1].find("\n  recall_any@1 "), std::string::npos) << notes[1];
+}
+
+TEST_F(TrainerTest, TellsHowFastItIsAndWhatFollows) {
+  struct Recorder final : public Progress {
+    void start(const std::string& what, int64_t) override { name = what; }
+    void advance(int64_t, const std::string& note) override {
+      if (name.starts_with("epoch")) last_note = note;
+    }
+    void finish() override {}
+    void set_pace(const Pace& pace) override { paces.push_back(pace); }
+    std::string name;
+    std::string last_note;
+    std::vector<Pace> paces;
+  } progress;
+  const RunConfig config = tiny_config({"train.steps=7", "train.epochs=9"});
+  const auto data = make_data_set(config.section("data"));
+  Trainer(config, *data, folder_.path(), c10::kCPU, progress).run();
+  ASSERT_EQ(progress.paces.size(), 3u);
+  EXPECT_EQ(progress.paces[0].unit, "images");
+  EXPECT_EQ(progress.paces[0].units, 16);
+  EXPECT_EQ(progress.paces[0].after, 4);  // seven steps, three an epoch
+  EXPECT_EQ(progress.paces[1].after, 1);
+  EXPECT_EQ(progress.paces[2].after, 0);
+  EXPECT_EQ(progress.last_note.rfind("loss ", 0), 0u) << progress.last_note;
+  EXPECT_NE(progress.last_note.find("  lr "), std::string::npos);
 }
 
 TEST_F(TrainerTest, SameSeedSameRun) {

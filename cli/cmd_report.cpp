@@ -1,0 +1,148 @@
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/common.h"
+#include "cli/report_runs.h"
+#include "cli/usage.h"
+#include "kith/core/error.h"
+#include "kith/core/timer.h"
+
+namespace kith {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct ReportFlags {
+  ReportRequest request;
+  std::string out;
+  int64_t seed = 0;
+  bool no_network = false;
+  bool json = false;
+  DeviceFlags device;
+};
+
+/// In the folder of a single run, or where the user is.
+std::string report_path(const ReportFlags& flags) {
+  if (flags.out.empty()) {
+    const std::vector<std::string>& folders = flags.request.folders;
+    return folders.size() > 1 ? "report.html"
+                              : (fs::path(folders[0]) / "report.html").string();
+  }
+  if (fs::is_directory(flags.out)) {
+    throw ConfigError("--out " + flags.out + " is a folder: name a file, as " +
+                      (fs::path(flags.out) / "report.html").string());
+  }
+  return flags.out;
+}
+
+/// What to type to get this page again.
+std::string command_line(const ReportFlags& flags) {
+  const ReportFlags usual;
+  const ReportRequest& request = flags.request;
+  std::string text = "kith report";
+  for (const std::string& folder : request.folders) {
+    text += " " + shell_word(folder);
+  }
+  for (const std::string& name : request.names) {
+    text += " --name " + shell_word(name);
+  }
+  const auto add = [&](const char* name, const auto& value, const auto& other) {
+    if (value != other) text += std::string(" ") + name + std::to_string(value);
+  };
+  add("--queries ", request.look.queries, usual.request.look.queries);
+  add("--neighbours ", request.look.neighbours, usual.request.look.neighbours);
+  add("--seed ", flags.seed, usual.seed);
+  if (request.checkpoint != usual.request.checkpoint) {
+    text += " --checkpoint " + request.checkpoint;
+  }
+  return text + (flags.no_network ? " --no-network" : "");
+}
+
+Json runs_json(const Report& report) {
+  Json runs = Json::array();
+  for (size_t i = 0; i < report.runs.size(); ++i) {
+    Json run = {{"name", report.runs[i].name},
+                {"folder", report.runs[i].folder}};
+    if (!report.insights[i].missing.empty()) {
+      run["missing"] = report.insights[i].missing;
+    }
+    runs.push_back(run);
+  }
+  return runs;
+}
+
+void run_report(const ReportFlags& flags) {
+  const Timer timer;
+  const c10::Device device = flags.device.apply();
+  const std::string path = report_path(flags);
+  ReportRequest request = flags.request;
+  request.command = command_line(flags);
+  request.network = !flags.no_network;
+  request.look.seed = static_cast<uint64_t>(flags.seed);
+  const Report report = make_report(request, device, progress_bar());
+  const size_t bytes = write_report(report, path);
+  if (flags.json) {
+    print_line(Json({{"report", path},
+                     {"runs", runs_json(report)},
+                     {"bytes", bytes},
+                     {"seconds", timer.seconds()}})
+                   .dump(2));
+    return;
+  }
+  print_line(report.lead);
+  print_line("Look at it: " + fs::absolute(path).lexically_normal().string());
+}
+
+}  // namespace
+
+void add_report(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "report",
+      "Show runs in one page: curves, tables, what is found, what is seen");
+  auto flags = std::make_shared<ReportFlags>();
+  ReportRequest& request = flags->request;
+  command
+      ->add_option("runs", request.folders,
+                   "Folders of runs, several are shown side by side")
+      ->required()
+      ->type_name("RUN");
+  command->add_option("--out", flags->out,
+                      "The page; default: RUN/report.html, or report.html for "
+                      "several runs");
+  command
+      ->add_option("--name", request.names,
+                   "What a run is called, such as \"RS@k, t1 = 1\"; once for "
+                   "each run, in their order; default: their folders")
+      ->allow_extra_args(false);
+  command->add_option("--title", request.title,
+                      "Of the page; default: the names of the runs");
+  command
+      ->add_option("--queries", request.look.queries,
+                   "Pictures in each gallery that are searched for")
+      ->check(integer(1, 200))
+      ->capture_default_str();
+  command
+      ->add_option("--neighbours", request.look.neighbours,
+                   "What is found for each, the nearest first")
+      ->check(integer(1, 50))
+      ->capture_default_str();
+  command->add_option("--seed", flags->seed, "Of everything that is drawn")
+      ->check(integer(0))
+      ->capture_default_str();
+  command
+      ->add_option("--checkpoint", request.checkpoint,
+                   "Which network is looked at: last or best")
+      ->check(one_of({"last", "best"}))
+      ->capture_default_str();
+  command->add_flag("--no-network", flags->no_network,
+                    "Only what the folders say: no pictures, in a moment and "
+                    "without the data");
+  command->add_flag("--json", flags->json,
+                    "One JSON object on standard output");
+  flags->device.add_to(*command);
+  command->callback([flags] { run_report(*flags); });
+}
+
+}  // namespace kith

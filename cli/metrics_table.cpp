@@ -1,0 +1,234 @@
+#include "cli/metrics_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "kith/study/text_table.h"
+
+namespace kith {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+/// Names before "@k" and without the part.
+const std::map<std::string, std::string>& printed_names() {
+  static const std::map<std::string, std::string> names = {
+      {"recall_any", "R"},
+      {"precision", "P"},
+      {"map_at_r", "MAP@R"},
+      {"r_precision", "R-Precision"},
+      {"map", "mAP"},
+      {"map_trapezoid", "mAP"},
+      {"map_c", "mAP@C"},
+      {"precision_c", "P@C"},
+      {"map_1000", "mAP@1000"},
+      {"mp", "mP"},
+      {"mrr", "MRR"},
+      {"ndcg", "nDCG"},
+      {"nmi", "NMI"},
+      {"ami", "AMI"},
+      {"f1", "F1"},
+      {"tar", "TAR"}};
+  return names;
+}
+
+/// The places of the metrics that are one number.
+std::vector<size_t> columns_of(const EvalResult& result) {
+  std::vector<size_t> columns;
+  for (size_t m = 0; m < result.metrics.size(); ++m) {
+    if (result.metrics[m].list.empty()) columns.push_back(m);
+  }
+  return columns;
+}
+
+double in_percent(const MetricValue& metric, double value) {
+  return metric.is_share ? 100 * value : value;
+}
+
+/// NaN without an interval.
+double half_width(const MetricValue& metric) {
+  if (!metric.interval) return kUnknown;
+  return in_percent(metric, metric.interval->high - metric.interval->low) / 2;
+}
+
+double published_value(const MetricColumn& published,
+                       const MetricValue& metric) {
+  const auto found = published.values.find(metric.name);
+  return found == published.values.end() ? kUnknown
+                                         : in_percent(metric, found->second);
+}
+
+std::string number(const MetricValue& metric, double value) {
+  if (!std::isfinite(value)) return "-";
+  return format_number(metric.is_share ? "%.2f" : "%.4g", value);
+}
+
+/// A published number has the digits it was printed with.
+std::string published_number(double value, const char* unknown) {
+  return std::isnan(value) ? unknown : format_number("%g", value);
+}
+
+/// Names as papers have them, unless two of the columns would be alike.
+std::vector<std::string> column_names(const EvalResult& result) {
+  std::map<std::string, int> count;
+  for (size_t m : columns_of(result))
+    ++count[paper_name(result.metrics[m].name)];
+  std::vector<std::string> names;
+  for (size_t m : columns_of(result)) {
+    const std::string name = paper_name(result.metrics[m].name);
+    names.push_back(count[name] == 1 ? name : result.metrics[m].name);
+  }
+  return names;
+}
+
+/// How a format writes what is more than a word.
+struct Style {
+  std::string plus_minus;
+  std::string (*text)(const std::string&);
+};
+
+TextTable empty_table(const char* first, const EvalResult& result,
+                      const Style& style) {
+  TextTable table;
+  table.head = {first};
+  for (const std::string& name : column_names(result)) {
+    table.head.push_back(style.text(name));
+  }
+  return table;
+}
+
+TextTable model_table(const ScoredModel& model, const Style& style) {
+  TextTable table = empty_table("Model", model.result, style);
+  std::vector<std::string> words = {style.text(model.name)};
+  for (size_t m : columns_of(model.result)) {
+    const MetricValue& metric = model.result.metrics[m];
+    words.push_back(number(metric, in_percent(metric, metric.value)));
+    const double half = half_width(metric);
+    if (std::isfinite(half)) {
+      words.back() += style.plus_minus + number(metric, half);
+    }
+  }
+  table.rows.push_back(std::move(words));
+  for (const MetricColumn& published : model.published) {
+    words = {style.text(published.title)};
+    for (size_t m : columns_of(model.result)) {
+      words.push_back(published_number(
+          published_value(published, model.result.metrics[m]), "-"));
+    }
+    table.rows.push_back(std::move(words));
+  }
+  return table;
+}
+
+TextTable corruption_table(const ScoredModel& model, const Style& style) {
+  TextTable table = empty_table("Images", model.result, style);
+  const auto add = [&](const std::string& name, const auto& value) {
+    std::vector<std::string> words = {style.text(name)};
+    for (size_t m : columns_of(model.result)) {
+      const MetricValue& metric = model.result.metrics[m];
+      words.push_back(number(metric, in_percent(metric, value(m))));
+    }
+    table.rows.push_back(std::move(words));
+  };
+  add("clean", [&](size_t m) { return model.result.metrics[m].value; });
+  for (const CorruptedResult& one : model.corrupted) {
+    add(one.corruption, [&](size_t m) { return one.result.metrics[m].value; });
+  }
+  add("mean of corrupted",
+      [&](size_t m) { return mean_of_corrupted(model.corrupted, m); });
+  return table;
+}
+
+/// What the numbers are and what they stand on, below the table.
+std::string notes(const ScoredModel& model, const std::string& plus_minus) {
+  bool with_interval = false;
+  for (size_t m : columns_of(model.result)) {
+    with_interval |= std::isfinite(half_width(model.result.metrics[m]));
+  }
+  std::string text = "Shares in percent";
+  if (with_interval) text += "," + plus_minus + "half of the 95% interval";
+  text += ".";
+  for (const MetricColumn& published : model.published) {
+    if (published.source.empty()) continue;
+    text += " " + published.title + ": " + published.source + ".";
+  }
+  return replaced(text + " " + model.result.protocol_line(), {{'\n', "; "}}) +
+         ".";
+}
+
+std::string markdown(const ScoredModel& model) {
+  const Style style = {" ± ", [](const std::string& text) { return text; }};
+  std::string text = markdown_table(model_table(model, style)) + "\n" +
+                     notes(model, style.plus_minus) + "\n";
+  if (model.corrupted.empty()) return text;
+  return text + "\n" + markdown_table(corruption_table(model, style));
+}
+
+std::string latex(const ScoredModel& model) {
+  const Style style = {" $\\pm$ ", latex_text};
+  std::string text = latex_table(model_table(model, style), 1) + "% " +
+                     notes(model, " +- ") + "\n";
+  if (model.corrupted.empty()) return text;
+  return text + "\n" + latex_table(corruption_table(model, style), 1);
+}
+
+std::string csv_number(double value) {
+  return std::isfinite(value) ? format_number("%.4f", value) : "";
+}
+
+/// Two fields for each metric of a result: value and half width.
+void add_csv_fields(const EvalResult& result, std::vector<std::string>& words) {
+  for (size_t m : columns_of(result)) {
+    const MetricValue& metric = result.metrics[m];
+    words.push_back(csv_number(in_percent(metric, metric.value)));
+    words.push_back(csv_number(half_width(metric)));
+  }
+}
+
+std::string csv(const ScoredModel& model) {
+  TextTable table;
+  table.head = {"model", "images"};
+  for (size_t m : columns_of(model.result)) {
+    table.head.push_back(model.result.metrics[m].name);
+    table.head.push_back(model.result.metrics[m].name + " half width");
+  }
+  std::vector<std::string> words = {model.name, "clean"};
+  add_csv_fields(model.result, words);
+  table.rows.push_back(words);
+  for (const CorruptedResult& one : model.corrupted) {
+    words = {model.name, one.corruption};
+    add_csv_fields(one.result, words);
+    table.rows.push_back(words);
+  }
+  for (const MetricColumn& published : model.published) {
+    words = {published.title, "clean"};
+    for (size_t m : columns_of(model.result)) {
+      words.push_back(published_number(
+          published_value(published, model.result.metrics[m]), ""));
+      words.emplace_back();
+    }
+    table.rows.push_back(words);
+  }
+  return csv_table(table);
+}
+
+}  // namespace
+
+std::string paper_name(const std::string& metric) {
+  const size_t slash = metric.rfind('/');
+  const size_t start = slash == std::string::npos ? 0 : slash + 1;
+  const size_t at = std::min(metric.find('@', start), metric.size());
+  const auto found = printed_names().find(metric.substr(start, at - start));
+  if (found == printed_names().end()) return metric;
+  const std::string part = start == 0 ? "" : metric.substr(0, slash) + " ";
+  return part + found->second + metric.substr(at);
+}
+
+std::string metrics_table(const std::string& format, const ScoredModel& model) {
+  if (format == "csv") return csv(model);
+  return format == "latex" ? latex(model) : markdown(model);
+}
+
+}  // namespace kith

@@ -1,0 +1,202 @@
+#include "cli/report_runs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include <torch/torch.h>
+
+#include "cli/build_info.h"
+#include "kith/core/error.h"
+#include "kith/core/file.h"
+#include "kith/core/log.h"
+#include "kith/look/lead.h"
+#include "kith/train/checkpoint.h"
+#include "kith/train/experiment.h"
+
+namespace kith {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Data sets by the settings that make them: runs on the same data share one.
+class SharedData {
+ public:
+  const DataSet& of(const RunConfig& config) {
+    const TrainOptions& train = config.train;
+    std::unique_ptr<DataSet>& data =
+        sets_[to_yaml(config.section("data")) +
+              std::to_string(train.validation) + " " +
+              std::to_string(train.folds) + " " + std::to_string(train.fold)];
+    if (data == nullptr) data = make_training_data(config);
+    return *data;
+  }
+
+ private:
+  std::map<std::string, std::unique_ptr<DataSet>> sets_;
+};
+
+/// Embeds the images that a run is tested with, as its configuration says. Its
+/// network is gone afterwards.
+SeenRun see_run(const RunRecord& run, const ReportRequest& request,
+                SharedData& data, c10::Device device, Progress& progress) {
+  const RunConfig config = complete_config(run.config);
+  SeenRun seen;
+  seen.data = &data.of(config);
+  const std::string checkpoint =
+      run.folder + "/checkpoints/" + request.checkpoint + ".safetensors";
+  const LoadedModel model = load_model(checkpoint, device);
+  const std::unique_ptr<Protocol> protocol =
+      protocol_registry()
+          .at(config.eval.protocol, "eval.protocol")
+          .make(ConfigNode::map(), "protocol");
+  EmbedOptions embed{config.eval.batch,
+                     {worker_count(config.train.workers), 2}};
+  embed.descriptor = config.eval.descriptor;
+  log_info(run.name + ": looking at what it finds");
+  seen.split = embed_split(*model.net, *seen.data,
+                           eval_split(config.eval, seen.data->list()),
+                           *protocol, embed, progress);
+  if (!torch::isfinite(seen.split.embeddings).all().item<bool>()) {
+    throw DataError(checkpoint + ": its embeddings are not finite numbers");
+  }
+  add_activations(*model.net, *seen.data, seen.split, request.look,
+                  seen.insight);
+  return seen;
+}
+
+/// Runs that are tested with the same images, in the order of the report.
+std::vector<std::vector<size_t>> equal_images(
+    const std::vector<std::optional<SeenRun>>& seen) {
+  std::vector<std::vector<size_t>> groups;
+  for (size_t run = 0; run < seen.size(); ++run) {
+    if (!seen[run]) continue;
+    bool placed = false;
+    for (size_t g = 0; g < groups.size() && !placed; ++g) {
+      placed = same_images(*seen[groups[g].front()], *seen[run]);
+      if (placed) groups[g].push_back(run);
+    }
+    if (!placed) groups.push_back({run});
+  }
+  return groups;
+}
+
+void look_at_runs(const ReportRequest& request, c10::Device device,
+                  Progress& progress, Report& report) {
+  // Twice the same bytes: no choice of algorithms by how long they take.
+  at::globalContext().setBenchmarkCuDNN(false);
+  at::globalContext().setDeterministicCuDNN(true);
+  SharedData data;
+  std::vector<std::optional<SeenRun>> seen(report.runs.size());
+  const auto leave_out = [&](size_t i, const std::exception& error) {
+    report.insights[i].missing = error.what();
+    log_warning(report.runs[i].name +
+                ": only what its log says is in the report: " + error.what());
+  };
+  for (size_t i = 0; i < seen.size(); ++i) {
+    try {
+      seen[i] = see_run(report.runs[i], request, data, device, progress);
+    } catch (const DataError& error) {
+      leave_out(i, error);
+    } catch (const ConfigError& error) {
+      leave_out(i, error);
+    }
+  }
+  for (const std::vector<size_t>& runs : equal_images(seen)) {
+    std::vector<SeenRun*> group;
+    for (size_t run : runs) group.push_back(&*seen[run]);
+    report.groups.push_back(look_at_group(group, request.look));
+    report.groups.back().runs = runs;
+    for (size_t run : runs) {
+      report.insights[run] = std::move(seen[run]->insight);
+    }
+  }
+}
+
+/// A run beside itself shows nothing, and would have no name of its own.
+void refuse_twice(const std::vector<std::string>& folders) {
+  std::map<fs::path, std::string> known;
+  for (const std::string& folder : folders) {
+    // "runs/a/" is "runs/a".
+    const fs::path path = fs::weakly_canonical(folder) / "";
+    const auto [found, added] = known.emplace(path.parent_path(), folder);
+    if (!added) {
+      throw ConfigError(folder + " and " + found->second +
+                        " are the same folder: name each run once");
+    }
+  }
+}
+
+void name_as_asked(const std::vector<std::string>& names,
+                   std::vector<RunRecord>& runs) {
+  if (names.empty()) return;
+  if (names.size() != runs.size()) {
+    throw ConfigError("--name is given " + std::to_string(names.size()) +
+                      " times for " + std::to_string(runs.size()) +
+                      " runs: give one for each, in their order");
+  }
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const auto found = std::find(names.begin(), names.end(), names[i]);
+    if (names[i].empty() ||
+        found - names.begin() != static_cast<ptrdiff_t>(i)) {
+      throw ConfigError("--name '" + names[i] +
+                        "': every run needs a name of its own");
+    }
+    runs[i].name = names[i];
+  }
+}
+
+}  // namespace
+
+Report make_report(const ReportRequest& request, c10::Device device,
+                   Progress& progress) {
+  refuse_twice(request.folders);
+  Report report;
+  for (const std::string& folder : request.folders) {
+    report.runs.push_back(read_run(folder));
+  }
+  name_runs(report.runs);
+  name_as_asked(request.names, report.runs);
+  report.title =
+      request.title.empty() ? report_title(report.runs) : request.title;
+  report.lead = report_lead(report.runs);
+  report.made_by = std::string("kith ") + kVersion + " with " + request.command;
+  report.insights.resize(report.runs.size());
+  if (request.network) {
+    look_at_runs(request, device, progress, report);
+  } else {
+    for (RunInsight& insight : report.insights) {
+      insight.missing = "Left out on purpose, with --no-network.";
+    }
+  }
+  return report;
+}
+
+size_t write_report(const Report& report, const std::string& path) {
+  const std::string page = render_report(report);
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty()) fs::create_directories(folder);
+  write_file_atomically(path, page);
+  return page.size();
+}
+
+std::string shell_word(const std::string& word) {
+  const bool plain =
+      !word.empty() && word.find_first_not_of(
+                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW"
+                           "XYZ0123456789_-+=./:,@%") == std::string::npos;
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
+}  // namespace kith

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kith/core/config.h"
+
+namespace kith {
+
+/// A step as log.jsonl has it. Numbers by phase are in the order of
+/// RunRecord::phases.
+struct LoggedStep {
+  int64_t epoch = 0;
+  int64_t step = 0;
+  double loss = 0;
+  double lr = 0;
+  double grad_norm = 0;
+  int64_t images = 0;
+  std::vector<double> seconds;   ///< By phase.
+  std::vector<int64_t> peak_mb;  ///< By phase.
+};
+
+/// An evaluation: of the untrained network at step and epoch 0.
+struct LoggedEval {
+  int64_t epoch = 0;
+  int64_t step = 0;
+  double seconds = 0;
+  std::map<std::string, double> metrics;  ///< NaN: not defined. No lists.
+};
+
+/// A metric that is printed for a run.
+struct RecordedMetric {
+  std::string name;
+  double value = 0;                 ///< As it is: shares in [0, 1].
+  bool is_share = true;             ///< Shown in percent.
+  std::string definition = {};      ///< Empty if nothing says it.
+  std::optional<double> before;     ///< Of the untrained network.
+  std::optional<double> published;  ///< In the same unit as `value`.
+};
+
+/// What kith eval --corruptions found.
+struct CorruptionRow {
+  std::string corruption;  ///< "none" for the images as they are.
+  std::map<std::string, double> metrics;
+};
+
+/// What the folder of a run says of it, without its data or its network.
+struct RunRecord {
+  std::string name;    ///< Short, and different for every run of a report.
+  std::string folder;  ///< As the user wrote it.
+  ConfigNode config;
+  std::vector<std::string> phases;  ///< "data", "forward", ...
+  std::vector<LoggedStep> steps;
+  std::vector<LoggedEval> evals;
+  std::vector<RecordedMetric> metrics;  ///< Of the last evaluation.
+  std::string protocol;                 ///< Its name.
+  std::string split;                    ///< That was evaluated.
+  std::string rules;                    ///< Queries, gallery, self, ties.
+  std::string published_source;         ///< Of RecordedMetric::published.
+  std::vector<CorruptionRow> corruptions;
+  std::string best;  ///< "recall_any@1 97.80% at epoch 10"; may be empty.
+  bool finished = false;
+};
+
+/// Reads config.yaml, log.jsonl, metrics.json and, where it is, the
+/// eval/metrics.json of a run. `name` is set by name_runs(). DataError naming
+/// file and line for what is no run; a run that is still being trained, or was
+/// killed, is read as far as it is.
+RunRecord read_run(const std::string& folder);
+
+/// Gives every run the shortest tail of its folder's path that no other has.
+void name_runs(std::vector<RunRecord>& runs);
+
+/// A configuration key whose values differ between runs.
+struct ConfigDifference {
+  std::string key;                  ///< "loss.t2"
+  std::vector<std::string> values;  ///< One per run; empty: the key is absent.
+};
+
+/// The keys in which the configurations differ, in the order of the first.
+std::vector<ConfigDifference> config_differences(
+    const std::vector<RunRecord>& runs);
+
+/// Every leaf of a configuration: key and value as YAML.
+std::vector<std::pair<std::string, std::string>> config_leaves(
+    const ConfigNode& config);
+
+}  // namespace kith

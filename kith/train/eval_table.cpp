@@ -1,0 +1,97 @@
+#include "kith/train/eval_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+namespace kith {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Row = std::vector<std::string>;
+
+constexpr const char* kNone = "-";
+
+/// The value of a metric in an evaluation of the history; NaN if it is not
+/// defined.
+double value_in(const Json& point, const std::string& metric) {
+  const Json& value = point.at("metrics").at(metric);
+  return value.is_number() ? value.get<double>() : NAN;
+}
+
+std::string formatted(const char* share, const char* number, bool is_share,
+                      double value) {
+  if (std::isnan(value)) return kNone;
+  char text[64];
+  std::snprintf(text, sizeof(text), is_share ? share : number,
+                is_share ? 100 * value : value);
+  return text;
+}
+
+std::string value_text(bool is_share, double value) {
+  return formatted("%.2f%%", "%.4g", is_share, value);
+}
+
+std::string change_text(bool is_share, double change) {
+  return formatted("%+.2f", "%+.3g", is_share, change);
+}
+
+/// Of the evaluations during training the first with the highest value.
+const Json* best_of(const Json& history, const std::string& metric) {
+  const Json* best = nullptr;
+  for (const Json& point : history) {
+    const double value = value_in(point, metric);
+    if (point.at("step") == 0 || std::isnan(value)) continue;
+    if (best == nullptr || value > value_in(*best, metric)) best = &point;
+  }
+  return best;
+}
+
+Row metric_row(const MetricValue& metric, const Json& history) {
+  Row row = {metric.name, value_text(metric.is_share, metric.value)};
+  if (history.size() < 2) return row;
+  const Json& before = history.at(history.size() - 2);
+  row.push_back(change_text(metric.is_share,
+                            metric.value - value_in(before, metric.name)));
+  const Json* best = metric.is_share ? best_of(history, metric.name) : nullptr;
+  row.push_back(
+      best == nullptr ? kNone : value_text(true, value_in(*best, metric.name)));
+  row.push_back(best == nullptr ? kNone : best->at("epoch").dump());
+  return row;
+}
+
+/// Rows in columns, the first flush left and the others flush right.
+std::string aligned(const std::vector<Row>& rows) {
+  std::vector<size_t> widths(rows.front().size());
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    text += "\n  " + row[0] + std::string(widths[0] - row[0].size(), ' ');
+    for (size_t i = 1; i < row.size(); ++i) {
+      text += "  " + std::string(widths[i] - row[i].size(), ' ') + row[i];
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string eval_table(const std::string& title, const EvalResult& result,
+                       const nlohmann::ordered_json& history) {
+  Row head = {"metric", "value"};
+  if (history.size() > 1) {
+    head.insert(head.end(), {"change", "best", "epoch"});
+  }
+  std::vector<Row> rows = {head};
+  for (const MetricValue& metric : result.metrics) {
+    if (metric.list.empty()) rows.push_back(metric_row(metric, history));
+  }
+  return title + aligned(rows);
+}
+
+}  // namespace kith

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "kith/eval/evaluate.h"
+
+namespace kith {
+
+/// An evaluation for people to read, below a title: a line a metric with its
+/// value, the change since the evaluation before, and the highest value of the
+/// run so far with its epoch. Shares are in percent, their changes in points.
+///
+/// `history` are the run's evaluations as metrics.json has them, the last of
+/// them being `result`. The one before training is no best; numbers that are
+/// no shares, such as distances, have none. Metrics that are lists are left
+/// out.
+std::string eval_table(const std::string& title, const EvalResult& result,
+                       const nlohmann::ordered_json& history);
+
+}  // namespace kith

@@ -1,0 +1,112 @@
+#include "kith/train/event_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include <unistd.h>
+
+#include "kith/core/crc32c.h"
+#include "kith/core/error.h"
+
+namespace kith {
+namespace {
+
+constexpr const char* kPrefix = "events.out.tfevents.";
+constexpr const char* kVersion = "brain.Event:2";
+
+// Field numbers of tensorflow/core/util/event.proto.
+namespace event {
+constexpr int kWallTime = 1;
+constexpr int kStep = 2;
+constexpr int kFileVersion = 3;
+constexpr int kSummary = 5;
+constexpr int kSessionLog = 7;
+}  // namespace event
+namespace session_log {
+constexpr int kStatus = 1;
+constexpr uint64_t kStart = 1;
+}  // namespace session_log
+
+/// Seconds since 1970.
+double wall_time() {
+  const std::chrono::duration<double> since =
+      std::chrono::system_clock::now().time_since_epoch();
+  return since.count();
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "localhost";
+}
+
+/// Now, or later if files of the same second are there, as after a resume at
+/// once. Names that kith or another program did not make of a time are passed
+/// over.
+int64_t seconds_for_name(const std::string& folder) {
+  constexpr int64_t kDay = 86400;
+  const auto now = static_cast<int64_t>(wall_time());
+  int64_t seconds = now;
+  std::error_code missing;  // is told when the file is opened
+  for (const auto& entry :
+       std::filesystem::directory_iterator(folder, missing)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kPrefix)) continue;
+    int64_t taken = 0;
+    std::from_chars(name.data() + std::strlen(kPrefix),
+                    name.data() + name.size(), taken);
+    if (taken < now + kDay) seconds = std::max(seconds, taken + 1);
+  }
+  return seconds;
+}
+
+ProtoMessage make_event(int64_t step) {
+  ProtoMessage message;
+  message.add_double(event::kWallTime, wall_time());
+  message.add_int64(event::kStep, step);
+  return message;
+}
+
+}  // namespace
+
+EventFile::EventFile(const std::string& folder, int64_t first_step)
+    : path_(folder + "/" + kPrefix + std::to_string(seconds_for_name(folder)) +
+            "." + host_name() + "." + std::to_string(::getpid())) {
+  file_.reset(std::fopen(path_.c_str(), "wb"));
+  if (!file_) {
+    throw RunError(path_ + ": cannot be written: " + std::strerror(errno));
+  }
+  ProtoMessage version;
+  version.add_double(event::kWallTime, wall_time());
+  version.add_bytes(event::kFileVersion, kVersion);
+  write_record(version.bytes());
+  ProtoMessage status;
+  status.add_varint(session_log::kStatus, session_log::kStart);
+  ProtoMessage start = make_event(first_step);
+  start.add_message(event::kSessionLog, status);
+  write_record(start.bytes());
+}
+
+void EventFile::write(int64_t step, const EventSummary& summary) {
+  ProtoMessage message = make_event(step);
+  message.add_message(event::kSummary, summary.message());
+  write_record(message.bytes());
+}
+
+/// A record is its length, the CRC of that, its bytes, and the CRC of these.
+void EventFile::write_record(const std::string& data) {
+  const std::string length = little_endian(data.size(), 8);
+  const std::string record = length + little_endian(masked_crc32c(length), 4) +
+                             data + little_endian(masked_crc32c(data), 4);
+  if (std::fwrite(record.data(), 1, record.size(), file_.get()) !=
+          record.size() ||
+      std::fflush(file_.get()) != 0) {
+    throw RunError(path_ + ": cannot be written: " + std::strerror(errno));
+  }
+}
+
+}  // namespace kith

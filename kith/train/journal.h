@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+
+#include "kith/train/run_events.h"
+#include "kith/train/run_log.h"
+
+namespace kith {
+
+/// What a run writes down as it goes: log.jsonl, and the same with pictures
+/// for TensorBoard.
+class Journal {
+ public:
+  /// Goes on after `last_step`; -1: from the beginning, with nothing kept.
+  /// What a killed run wrote of later steps is removed.
+  Journal(const std::string& folder, int64_t last_step, const DataSet& data,
+          const RunEventsOptions& options)
+      : log_(folder + "/log.jsonl", last_step),
+        events_(folder, last_step + 1, data, options) {}
+
+  void write(const StepRecord& record) {
+    log_.write(record);
+    events_.write(record);
+  }
+
+  void write(const Evaluation& evaluation, const std::string& metrics_json) {
+    log_.write_eval(evaluation.epoch, evaluation.step, metrics_json,
+                    evaluation.seconds);
+    events_.write(evaluation);
+  }
+
+ private:
+  RunLog log_;
+  RunEvents events_;
+};
+
+}  // namespace kith

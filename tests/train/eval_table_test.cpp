@@ -1,0 +1,59 @@
+#include "kith/train/eval_table.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace kith {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+EvalResult result(double recall, double intra) {
+  EvalResult r;
+  r.metrics.push_back({"recall_any@1", recall, ""});
+  r.metrics.push_back({"intra", intra, ""});
+  r.metrics.back().is_share = false;
+  r.metrics.push_back({"spectrum", 0, "", {0.5, 0.5}});
+  return r;
+}
+
+Json point(int64_t epoch, const Json& recall, double intra) {
+  return {
+      {"epoch", epoch},
+      {"step", 10 * epoch},
+      {"metrics",
+       {{"recall_any@1", recall}, {"intra", intra}, {"spectrum", {0.5, 0.5}}}}};
+}
+
+TEST(EvalTable, TheFirstHasValuesOnly) {
+  EXPECT_EQ(eval_table("before training", result(0.25, 0.123456),
+                       Json::array({point(0, 0.25, 0.123456)})),
+            "before training\n"
+            "  metric         value\n"
+            "  recall_any@1  25.00%\n"
+            "  intra         0.1235");
+}
+
+TEST(EvalTable, ShowsChangeAndBest) {
+  const Json history = Json::array({point(0, 0.995, 1), point(1, 0.97, 0.5),
+                                    point(2, 0.99, 0.4), point(3, 0.978, 0.5)});
+  EXPECT_EQ(eval_table("after epoch 3", result(0.978, 0.5), history),
+            "after epoch 3\n"
+            "  metric         value  change    best  epoch\n"
+            "  recall_any@1  97.80%   -1.20  99.00%      2\n"
+            "  intra            0.5    +0.1       -      -");
+}
+
+TEST(EvalTable, UndefinedValuesAreDashes) {
+  const Json history =
+      Json::array({point(1, Json(), 0.5), point(2, Json(), 0.5)});
+  EXPECT_EQ(eval_table("after epoch 2", result(NAN, 0.5), history),
+            "after epoch 2\n"
+            "  metric        value  change  best  epoch\n"
+            "  recall_any@1      -       -     -      -\n"
+            "  intra           0.5      +0     -      -");
+}
+
+}  // namespace
+}  // namespace kith
