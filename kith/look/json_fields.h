@@ -14,9 +14,9 @@ using OrderedJson = nlohmann::ordered_json;
 
 /// An entry of an object; null if it is not there.
 inline const OrderedJson& field(const OrderedJson& object, const char* key) {
-  static const OrderedJson kNull;
+  static const OrderedJson null;
   const auto found = object.find(key);
-  return found == object.end() ? kNull : *found;
+  return found == object.end() ? null : *found;
 }
 
 /// A number, NaN for null, which is how JSON writes what is not finite.

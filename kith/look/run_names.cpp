@@ -38,6 +38,7 @@ std::string tail(const std::vector<std::string>& parts, size_t length) {
 
 void name_runs(std::vector<RunRecord>& runs) {
   std::vector<std::vector<std::string>> paths;
+  paths.reserve(runs.size());
   for (const RunRecord& run : runs) paths.push_back(parts_of(run.folder));
   std::map<std::string, int> used;
   for (size_t i = 0; i < runs.size(); ++i) {
