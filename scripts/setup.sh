@@ -103,7 +103,7 @@ build() {
   if [[ -f $kith_build/.ninja_log ]]; then
     say "Building what changed"
   else
-    say "Building (first time: about 9 minutes on two cores)"
+    say "Building (first time: about 25 minutes on two cores)"
   fi
   if ! cmake --build "$kith_build" >&2; then
     say "Could not build: the reason is above."
