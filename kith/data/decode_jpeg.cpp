@@ -19,6 +19,10 @@ namespace {
 // A small progressive file can ask for an absurd number of passes over a large
 // picture. Real encoders write about ten.
 constexpr int kMaxScans = 500;
+/// With more than kUsualScans, also the pixels of all passes are bounded: the
+/// work grows with both. These take about a second.
+constexpr int kUsualScans = 20;
+constexpr int64_t kMaxScanPixels = 2'000'000'000;
 
 struct ErrorState {
   jpeg_error_mgr manager{};
@@ -43,11 +47,19 @@ void on_message(j_common_ptr info, int level) {
   }
 }
 
-void on_progress(j_common_ptr info) {
-  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMaxScans) {
-    auto* state = static_cast<ErrorState*>(info->client_data);
-    std::snprintf(state->message, sizeof state->message, "too many scans");
-    std::longjmp(state->jump, 1);
+[[noreturn]] void fail_with(j_common_ptr info, const char* message) {
+  auto* state = static_cast<ErrorState*>(info->client_data);
+  std::snprintf(state->message, sizeof state->message, "%s", message);
+  std::longjmp(state->jump, 1);
+}
+
+void on_progress(j_common_ptr common) {
+  const auto* info = reinterpret_cast<j_decompress_ptr>(common);
+  const int64_t scans = info->input_scan_number;
+  const int64_t pixels = int64_t{info->image_width} * info->image_height;
+  if (scans > kMaxScans) fail_with(common, "too many scans");
+  if (scans > kUsualScans && scans * pixels > kMaxScanPixels) {
+    fail_with(common, "too many scans for its size");
   }
 }
 
