@@ -55,9 +55,11 @@ TEST(Convnet, PoolingFirstKeepsTheResultInEvaluation) {
   EXPECT_LE(max_difference(result, x), 1e-5);
 }
 
-TEST(Convnet, RefusesAWidthOfZero) {
-  expect_error<ConfigError>([] { make_convnet(0, 1); }, "model.backbone.width",
-                            "in [1, 4096]");
+TEST(Convnet, RefusesAWidthOfZeroOrOneThatFillsTheMemory) {
+  for (const int width : {0, 4096}) {
+    expect_error<ConfigError>([&] { make_convnet(width, 1); },
+                              "model.backbone.width", "in [1, 1024]");
+  }
 }
 
 }  // namespace

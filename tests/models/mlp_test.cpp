@@ -61,5 +61,18 @@ TEST(Mlp, RefusesNoLayers) {
       "model.backbone.hidden");
 }
 
+TEST(Mlp, RefusesToFillTheMemory) {
+  const auto refuse = [](const std::string& hidden, int64_t size) {
+    expect_error<ConfigError>(
+        [&] {
+          make_mlp(", hidden: " + hidden, {3, size, "train"});
+        },
+        "model.backbone.hidden", "take narrower layers");
+  };
+  refuse("[65536, 65536, 65536]", 1);  // 17 GB a layer
+  refuse("[8192]", 1024);
+  refuse("[8192, 8192, 8192, 8192, 8192, 8192]", 1);  // in all
+}
+
 }  // namespace
 }  // namespace kith

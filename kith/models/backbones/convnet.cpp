@@ -11,7 +11,7 @@ struct ConvnetOptions {
 
   void describe(OptionSet& set) {
     set.add("width", width, "Channels of each of the four blocks.")
-        .range(1, 4096);
+        .range(1, 1024);
   }
 };
 

@@ -1,5 +1,8 @@
+#include <string>
+
 #include <torch/torch.h>
 
+#include "kith/core/error.h"
 #include "kith/models/backbone.h"
 
 namespace kith {
@@ -18,6 +21,27 @@ struct MlpOptions {
   }
 };
 
+/// A configuration may come with a file from anywhere: it cannot ask for all of
+/// the memory.
+void check_weights(const std::vector<int64_t>& hidden, int64_t in) {
+  constexpr int64_t kMostInALayer = int64_t{1} << 26;
+  constexpr int64_t kMostInAll = int64_t{1} << 28;
+  int64_t all = 0;
+  for (const int64_t out : hidden) {
+    const int64_t weights = in * out;
+    all += weights;
+    if (weights > kMostInALayer || all > kMostInAll) {
+      throw ConfigError(
+          "'model.backbone.hidden' asks for a layer of " + std::to_string(in) +
+          " x " + std::to_string(out) + " weights, " + std::to_string(all) +
+          " up to there; the most are " + std::to_string(kMostInALayer) +
+          " in a layer and " + std::to_string(kMostInAll) +
+          " in all: take narrower layers or a smaller 'model.input.size'");
+    }
+    in = out;
+  }
+}
+
 /// Linear layers, each with an activation behind it, on all pixels at once. The
 /// map has a single position. For points and other inputs without an order in
 /// space.
@@ -30,6 +54,7 @@ class Mlp final : public Backbone {
   Mlp(const Options& options, const BackboneInput& input)
       : relu_(options.activation == "relu") {
     int64_t in = input.channels * input.size * input.size;
+    check_weights(options.hidden, in);
     for (const int64_t out : options.hidden) {
       const std::string name = "layer" + std::to_string(layers_.size() + 1);
       layers_.push_back(register_module(name, torch::nn::Linear(in, out)));
