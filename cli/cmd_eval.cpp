@@ -273,7 +273,7 @@ void add_eval(CLI::App& app) {
   auto flags = std::make_shared<EvalFlags>();
   command
       ->add_option("model", flags->model,
-                   "A run's folder or a checkpoint (.safetensors)")
+                   "A run's folder, a checkpoint (.safetensors) or an export")
       ->required();
   command->add_option("--data", flags->data,
                       "A configuration (its `eval` and `published` count "

@@ -16,7 +16,7 @@ std::string version_text() {
   return std::string("kith ") + kith::kVersion + "\n" + "LibTorch " +
          kith::torch_description() + "\n" +
          "Google Benchmark: " + kith::kBenchmark + "\n" +
-         "faiss: " + kith::kFaiss;
+         "Boost: " + kith::kBoost + "\n" + "faiss: " + kith::kFaiss;
 }
 
 /// Loads a library whose parts register themselves. It stays loaded: the
@@ -64,6 +64,7 @@ int main(int argc, char** argv) {
   kith::add_eval(app);
   kith::add_report(app);
   kith::add_embed(app);
+  kith::add_export(app);
   kith::add_metrics(app);
   kith::add_loss(app);
   kith::add_bench(app);

@@ -9,6 +9,7 @@
 #include "kith/core/progress.h"         // where progress goes
 #include "kith/core/tensor_io.h"        // .npy files as tensors
 #include "kith/data/data_set.h"         // image lists and pictures
+#include "kith/data/decode.h"           // image files to pictures
 #include "kith/samplers/sampler.h"      // which images make a batch
 #include "kith/data/augment.h"          // random changes of training images
 #include "kith/data/loader.h"           // decoding ahead
@@ -18,12 +19,15 @@
 #include "kith/miners/miner.h"          // which tuples a loss sees
 #include "kith/losses/loss.h"           // objectives
 #include "kith/train/checkpoint.h"      // safe, resumable
+#include "kith/train/export_model.h"    // for use elsewhere
+#include "kith/train/model_embedding.h" // as the run was evaluated
 #include "kith/train/trainer.h"         // the loop
 #include "kith/train/experiment.h"      // selection, then the final run
 #include "kith/index/rows.h"            // embeddings in memory or in a file
 #include "kith/index/flat.h"            // exact search
 #include "kith/index/ranks.h"           // exact ranks
 #include "kith/eval/embed.h"            // images to embeddings
+#include "kith/eval/embed_image.h"      // one image to its embedding
 #include "kith/eval/whitening.h"        // of embeddings
 #include "kith/eval/embedded_split.h"   // a split under a protocol
 #include "kith/eval/evaluate.h"         // embeddings to metrics

@@ -1,6 +1,7 @@
 #include "kith/train/checkpoint.h"
 
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include <torch/torch.h>
@@ -8,20 +9,46 @@
 #include "kith/core/error.h"
 #include "kith/core/safetensors.h"
 #include "kith/core/tensor_io.h"
+#include "kith/models/weights_hash.h"
 
 namespace kith {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr const char* kConfigKey = "kith.config";
 constexpr const char* kProgressKey = "kith.progress";
 
+/// In an export: the version of its format, and the hash that model.json has
+/// too, by which a reader knows that the two belong together.
+constexpr const char* kExportKey = "kith.export";
+constexpr const char* kExportVersion = "1";
+constexpr const char* kHashKey = "kith.sha256_of_tensors";
+
 constexpr const char* kModel = "model.";
 
+void check_version(const SafetensorsFile& file) {
+  const auto version = file.metadata().find(kExportKey);
+  if (version == file.metadata().end() || version->second == kExportVersion) {
+    return;
+  }
+  throw DataError(file.path() + ": made by a later kith (export version " +
+                  version->second + ", this one reads version " +
+                  kExportVersion + "); read it with that kith");
+}
+
+/// What the names of the network's tensors start with in a file.
+std::string model_prefix(const SafetensorsFile& file) {
+  check_version(file);
+  return file.metadata().contains(kExportKey) ? "" : kModel;
+}
+
 /// Everything a checkpoint holds, by its name in the file.
-NamedTensors all_tensors(const CheckpointParts& parts) {
+NamedTensors all_tensors(const CheckpointParts& parts,
+                         const std::string& prefix) {
   NamedTensors all;
   for (const auto& [name, tensor] : parts.net.state()) {
-    all.emplace_back(kModel + name, tensor);
+    all.emplace_back(prefix + name, tensor);
   }
   if (parts.optimizer == nullptr) return all;
   all.insert(all.end(), parts.others.begin(), parts.others.end());
@@ -35,6 +62,7 @@ NamedTensors all_tensors(const CheckpointParts& parts) {
 /// for; all but the network may be left unread.
 void check_names(const SafetensorsFile& file, const NamedTensors& wanted,
                  bool model_only) {
+  const std::string prefix = model_prefix(file);
   std::set<std::string> names;
   for (const auto& [name, tensor] : wanted) {
     names.insert(name);
@@ -43,7 +71,7 @@ void check_names(const SafetensorsFile& file, const NamedTensors& wanted,
     }
   }
   for (const SafetensorsEntry& entry : file.entries()) {
-    const bool skipped = model_only && !entry.name.starts_with(kModel);
+    const bool skipped = model_only && !entry.name.starts_with(prefix);
     if (!skipped && !names.count(entry.name)) {
       throw DataError(file.path() + ": tensor '" + entry.name +
                       "' is not part of this model");
@@ -51,22 +79,73 @@ void check_names(const SafetensorsFile& file, const NamedTensors& wanted,
   }
 }
 
+void write_tensors(const std::string& path, const NamedTensors& tensors,
+                   const std::map<std::string, std::string>& metadata) {
+  NamedTensors plain;  // owns the memory the views point to
+  std::vector<std::pair<std::string, ArrayView>> views;
+  for (const auto& [name, tensor] : tensors) {
+    plain.emplace_back(name, tensor.detach().cpu().contiguous());
+    views.emplace_back(name, view_of(plain.back().second));
+  }
+  write_safetensors(path, views, metadata);
+}
+
+/// The head is made as large as the configuration says: a file that does not
+/// have its weights is refused before the memory is taken.
+void check_dim(const std::string& path, const ConfigNode& section) {
+  const ConfigNode* node = section.find("head");
+  const ConfigNode head = node == nullptr ? ConfigNode::map() : *node;
+  const int64_t dim = read_options<HeadOptions>(head, "model.head").dim;
+  const SafetensorsFile file(path);
+  const std::string name = model_prefix(file) + "head.linear.weight";
+  const std::vector<int64_t>& shape = file.at(name).shape;
+  if (shape.empty() || shape.front() != dim) {
+    throw DataError(path + ": tensor '" + name +
+                    "' has not the rows of 'model.head.dim', " +
+                    std::to_string(dim));
+  }
+}
+
+/// "last, best", of those that a run's folder has, or "none".
+std::string checkpoints_in(const std::string& folder) {
+  std::vector<std::string> found;
+  for (const char* which : {"last", "best"}) {
+    if (fs::exists(folder + "/" + which + ".safetensors")) {
+      found.emplace_back(which);
+    }
+  }
+  return found.empty() ? "none" : join(found);
+}
+
 }  // namespace
 
 void save_checkpoint(const std::string& path, const CheckpointParts& parts,
                      const ConfigNode& config, const std::string& progress) {
-  NamedTensors plain;  // owns the memory the views point to
-  std::vector<std::pair<std::string, ArrayView>> views;
-  for (const auto& [name, tensor] : all_tensors(parts)) {
-    plain.emplace_back(name, tensor.detach().cpu().contiguous());
-    views.emplace_back(name, view_of(plain.back().second));
+  write_tensors(path, all_tensors(parts, kModel),
+                {{kConfigKey, to_yaml(config)}, {kProgressKey, progress}});
+}
+
+void save_model(const std::string& path, const EmbeddingNet& net,
+                const ConfigNode& config) {
+  const NamedTensors state = net.state();
+  write_tensors(path, state,
+                {{kConfigKey, to_yaml(config)},
+                 {kExportKey, kExportVersion},
+                 {kHashKey, weights_hash(state)}});
+}
+
+bool is_saved_model(const std::string& path) {
+  if (!fs::is_regular_file(path)) return false;
+  try {
+    return SafetensorsFile(path).metadata().contains(kExportKey);
+  } catch (const DataError&) {  // a file of another kind
+    return false;
   }
-  write_safetensors(path, views,
-                    {{kConfigKey, to_yaml(config)}, {kProgressKey, progress}});
 }
 
 CheckpointInfo read_checkpoint_info(const std::string& path) {
   const SafetensorsFile file(path);
+  check_version(file);
   const auto config = file.metadata().find(kConfigKey);
   const auto progress = file.metadata().find(kProgressKey);
   if (config == file.metadata().end()) {
@@ -81,7 +160,7 @@ CheckpointInfo read_checkpoint_info(const std::string& path) {
 void load_checkpoint(const std::string& path, const CheckpointParts& parts) {
   const torch::NoGradGuard no_grad;
   const SafetensorsFile file(path);
-  NamedTensors wanted = all_tensors(parts);
+  NamedTensors wanted = all_tensors(parts, model_prefix(file));
   check_names(file, wanted, /*model_only=*/parts.optimizer == nullptr);
   for (auto& [name, tensor] : wanted) {
     const Tensor stored = to_tensor(file.read(name));
@@ -97,24 +176,31 @@ void load_checkpoint(const std::string& path, const CheckpointParts& parts) {
 WeightReport start_from_checkpoint(const std::string& path, EmbeddingNet& net) {
   read_checkpoint_info(path);  // is it a checkpoint of kith?
   const SafetensorsFile file(path);
+  const std::string prefix = model_prefix(file);
   NamedTensors weights;
   for (const SafetensorsEntry& entry : file.entries()) {
-    if (entry.name.starts_with(kModel)) {
-      weights.emplace_back(entry.name.substr(std::string(kModel).size()),
+    if (entry.name.starts_with(prefix)) {
+      weights.emplace_back(entry.name.substr(prefix.size()),
                            to_tensor(file.read(entry.name)));
     }
   }
   return copy_weights(path, weights, net.state());
 }
 
-std::string find_checkpoint(const std::string& path) {
-  if (!std::filesystem::is_directory(path)) return path;
-  const std::string last = path + "/checkpoints/last.safetensors";
-  if (!std::filesystem::exists(last)) {
-    throw DataError(path + ": no run of kith here (" + last +
-                    " does not exist)");
+std::string find_checkpoint(const std::string& path, const std::string& which) {
+  if (!fs::is_directory(path)) return path;
+  const std::string folder = path + "/checkpoints";
+  const std::string file = folder + "/" + which + ".safetensors";
+  if (fs::exists(file)) return file;
+  if (fs::is_directory(folder)) {
+    throw DataError(path + ": this run has no " + which + " checkpoint (" +
+                    file +
+                    " does not exist); it has: " + checkpoints_in(folder));
   }
-  return last;
+  const std::string exported = path + "/" + kExportedWeights;
+  if (which == "last" && fs::exists(exported)) return exported;
+  throw DataError(path + ": no run of kith here (" + file +
+                  " does not exist), nor an export (" + exported + ")");
 }
 
 LoadedModel load_model(const std::string& path, c10::Device device) {
@@ -125,6 +211,7 @@ LoadedModel load_model(const std::string& path, c10::Device device) {
   if (section == nullptr) {
     throw DataError(file + ": its configuration has no 'model'");
   }
+  check_dim(file, *section);
   model.net = std::make_unique<EmbeddingNet>(*section);
   load_checkpoint(file, {*model.net});
   model.net->use_device(device);

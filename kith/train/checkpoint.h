@@ -32,7 +32,19 @@ struct CheckpointParts {
 void save_checkpoint(const std::string& path, const CheckpointParts& parts,
                      const ConfigNode& config, const std::string& progress);
 
-/// Reads metadata only. DataError if the file is not a kith checkpoint.
+/// Writes the network alone, as an export has it: names without a prefix
+/// ("backbone.conv1.weight", "head.linear.weight"), and the configuration in
+/// the metadata, with the hash of the weights. Every function below takes such
+/// a file for a checkpoint.
+void save_model(const std::string& path, const EmbeddingNet& net,
+                const ConfigNode& config);
+
+/// Whether a file was written by save_model(), of this kith or a later one.
+/// False if there is none.
+bool is_saved_model(const std::string& path);
+
+/// Reads metadata only. DataError if the file is not a kith checkpoint, or one
+/// that only a later kith reads.
 CheckpointInfo read_checkpoint_info(const std::string& path);
 
 /// Loads all parts. DataError names tensors that are missing, unexpected or of
@@ -43,15 +55,21 @@ void load_checkpoint(const std::string& path, const CheckpointParts& parts);
 /// report tells of the rest. DataError if none does.
 WeightReport start_from_checkpoint(const std::string& path, EmbeddingNet& net);
 
-/// The checkpoint that `path` means: a file, or a run's folder (its last one).
-std::string find_checkpoint(const std::string& path);
+/// The weights in the folder of an export.
+constexpr const char* kExportedWeights = "model.safetensors";
+
+/// The checkpoint that `path` means: a file, in a run's folder its `which`
+/// ("last", "best"), or in an export's folder its weights, which stand for
+/// "last". DataError if a folder has not what is asked for.
+std::string find_checkpoint(const std::string& path,
+                            const std::string& which = "last");
 
 struct LoadedModel {
   std::unique_ptr<EmbeddingNet> net;
   ConfigNode config;
 };
 
-/// The network of a run or checkpoint, on a device, in evaluation mode.
+/// The network of a run, checkpoint or export, on a device, in evaluation mode.
 LoadedModel load_model(const std::string& path, c10::Device device);
 
 }  // namespace kith

@@ -1,6 +1,8 @@
 #include "kith/train/checkpoint.h"
 
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,9 +81,10 @@ class CheckpointTest : public ::testing::Test {
                     saved_.config, "{\"step\": 2}");
   }
 
-  /// The checkpoint again, with its list of tensors changed.
+  /// The checkpoint again, with its list of tensors changed, or metadata.
   template <typename Change>
-  void rewrite(const Change& change) const {
+  void rewrite(const Change& change,
+               const std::map<std::string, std::string>& news = {}) const {
     const SafetensorsFile file(path_);
     std::vector<std::pair<std::string, Array>> arrays;
     for (const SafetensorsEntry& entry : file.entries()) {
@@ -93,7 +96,9 @@ class CheckpointTest : public ::testing::Test {
       views.emplace_back(
           name, ArrayView(array.dtype, array.shape, array.bytes.data()));
     }
-    write_safetensors(path_, views, file.metadata());
+    std::map<std::string, std::string> metadata = news;
+    metadata.insert(file.metadata().begin(), file.metadata().end());
+    write_safetensors(path_, views, metadata);
   }
 
   template <typename... Parts>
@@ -147,6 +152,53 @@ TEST_F(CheckpointTest, ARunsFolderMeansItsLastCheckpoint) {
   std::filesystem::copy_file(path_, last);
   EXPECT_EQ(find_checkpoint(folder_.path()), last);
   EXPECT_EQ(find_checkpoint(path_), path_);
+}
+
+TEST_F(CheckpointTest, NoOtherNetworkStandsForOneThatIsMissing) {
+  const std::string weights = folder_.file(kExportedWeights);
+  save_model(weights, saved_.net, saved_.config);
+  EXPECT_EQ(find_checkpoint(folder_.path()), weights);
+  expect_error<DataError>([&] { find_checkpoint(folder_.path(), "best"); },
+                          "no run of kith here");
+  std::filesystem::create_directories(folder_.file("checkpoints"));
+  expect_error<DataError>([&] { find_checkpoint(folder_.path()); },
+                          "this run has no last checkpoint", "it has: none");
+  std::filesystem::copy_file(path_,
+                             folder_.file("checkpoints/last.safetensors"));
+  expect_error<DataError>([&] { find_checkpoint(folder_.path(), "best"); },
+                          "this run has no best checkpoint",
+                          "best.safetensors does not exist", "it has: last");
+}
+
+TEST_F(CheckpointTest, AnExportOfALaterKithIsRefused) {
+  save_model(path_, saved_.net, saved_.config);
+  EXPECT_TRUE(is_saved_model(path_));
+  rewrite([](auto&) {}, {{"kith.export", "2"}});
+  EXPECT_TRUE(is_saved_model(path_));
+  Subject other(2);
+  for (const std::function<void()>& read :
+       {std::function<void()>([&] { load_model(path_, c10::kCPU); }),
+        {[&] { load_checkpoint(path_, {other.net}); }},
+        {[&] { start_from_checkpoint(path_, other.net); }}}) {
+    expect_error<DataError>(read, "a.safetensors", "made by a later kith",
+                            "export version 2");
+  }
+}
+
+TEST_F(CheckpointTest, OnlyAnExportIsASavedModel) {
+  EXPECT_FALSE(is_saved_model(path_));
+  EXPECT_FALSE(is_saved_model(folder_.path()));
+  EXPECT_FALSE(is_saved_model(folder_.file("nothing")));
+  EXPECT_FALSE(is_saved_model(folder_.write("text", "model")));
+}
+
+// The memory of the network is not taken.
+TEST_F(CheckpointTest, ALargerHeadThanTheFileHasIsRefused) {
+  const ConfigNode large = config_of(2, 1 << 20);
+  save_model(path_, saved_.net, large);
+  expect_error<DataError>([&] { load_model(path_, c10::kCPU); },
+                          "a.safetensors", "head.linear.weight",
+                          "'model.head.dim', 1048576");
 }
 
 TEST_F(CheckpointTest, MissingTensor) {

@@ -1,0 +1,79 @@
+#include "kith/train/export_model.h"
+
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "kith/core/error.h"
+#include "kith/core/file.h"
+#include "kith/train/export_text.h"
+
+namespace kith {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kModelJson = "model.json";
+constexpr const char* kPreprocessing = "preprocessing.json";
+constexpr const char* kReadme = "README.md";
+
+void make_folder(const std::string& folder) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (!fs::is_directory(folder)) {
+    throw RunError(folder + ": cannot make this folder: " + failed.message());
+  }
+}
+
+/// Whether a file has a name that export_model() gives, also on its way.
+bool is_export_file(const std::string& name) {
+  return name == kExportedWeights || name == kModelJson ||
+         name == kPreprocessing || name == kReadme ||
+         (name.starts_with(".kith-") && name.ends_with(".tmp"));
+}
+
+}  // namespace
+
+void export_model(const LoadedModel& model, const ExportSource& source,
+                  const std::string& folder) {
+  // First, for it reads the configuration, which may be wrong.
+  const std::string description = model_text(model, source);
+  const std::string readme = readme_text(model);
+  make_folder(folder);
+  const fs::path out(folder);
+  fs::remove(out / kModelJson);
+  save_model((out / kExportedWeights).string(), *model.net, model.config);
+  write_file_atomically((out / kPreprocessing).string(),
+                        preprocessing_text(model.net->input()));
+  write_file_atomically((out / kReadme).string(), readme);
+  write_file_atomically((out / kModelJson).string(), description);
+}
+
+bool is_export(const std::string& folder) {
+  const fs::path path(folder);
+  if (!is_saved_model((path / kExportedWeights).string())) return false;
+  if (fs::is_regular_file(path / kModelJson)) return true;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    if (!is_export_file(entry.path().filename().string())) return false;
+  }
+  return true;
+}
+
+std::string origin_of(const std::string& checkpoint) {
+  const fs::path file(checkpoint);
+  const fs::path description = file.parent_path() / kModelJson;
+  if (file.filename() != kExportedWeights || !is_saved_model(checkpoint) ||
+      !fs::is_regular_file(description)) {
+    return checkpoint;
+  }
+  constexpr uint64_t kMostBytes = 1 << 20;
+  if (fs::file_size(description) > kMostBytes) return checkpoint;
+  const auto json =
+      nlohmann::json::parse(read_file(description.string(), kMostBytes),
+                            nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json::json_pointer place("/training/checkpoint");
+  if (!json.contains(place) || !json.at(place).is_string()) return checkpoint;
+  return json.at(place).get<std::string>();
+}
+
+}  // namespace kith

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+
+#include "kith/train/checkpoint.h"
+
+namespace kith {
+
+/// Where an exported network comes from.
+struct ExportSource {
+  std::string checkpoint;  ///< The file it was read from.
+  std::string version;     ///< Of kith.
+};
+
+/// Writes a network to a folder that other programs can read:
+///
+///     model.safetensors   weights: "backbone." with the names of torchvision
+///                         where it has the network, and "head."
+///     model.json          backbone, head, size of an embedding, origin, hash
+///     preprocessing.json  what becomes of a picture before the network
+///     README.md           how to use it
+///
+/// load_model() reads the folder, from its first file alone, to the same bits.
+/// The folder is made if need be; files of an earlier export are replaced, each
+/// as a whole. model.json is removed first and written last: where it is, it
+/// belongs to the weights beside it.
+void export_model(const LoadedModel& model, const ExportSource& source,
+                  const std::string& folder);
+
+/// Whether a folder has been written by export_model(). One that was stopped on
+/// its way counts if nothing else is in the folder.
+bool is_export(const std::string& folder);
+
+/// Where the network in a file comes from: of an export's weights what
+/// model.json beside them says, else the file itself.
+std::string origin_of(const std::string& checkpoint);
+
+}  // namespace kith

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "kith/core/tensor.h"
+#include "kith/data/image.h"
+#include "kith/eval/descriptor.h"
+#include "kith/train/checkpoint.h"
+
+namespace kith {
+
+/// From which pictures a model embeds an image unless it is told otherwise: as
+/// its run's configuration says for evaluation (`eval.scales`,
+/// `eval.long_side`, `eval.flip`).
+DescriptorOptions model_descriptor(const LoadedModel& model);
+
+/// The embedding of one image, [dim] float32 on the CPU, as `kith embed` gives
+/// it. For many images embed() is quicker.
+Tensor embed_image(const LoadedModel& model, const Image& image);
+
+}  // namespace kith

@@ -1,0 +1,160 @@
+// `kith export`: what it writes, and that the rest of the program takes it.
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "kith/core/file.h"
+#include "tests/cli/run_program.h"
+#include "tests/cli/tiny_run.h"
+#include "tests/support/temp_dir.h"
+
+namespace kith {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+
+/// A tiny run, for all tests.
+class ExportCommand : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TempDir();
+    const std::string config = folder_->write("tiny.yaml", kTinyConfig);
+    expect_success(train_arguments(config, run()));
+    expect_success({"data", "make", "glyphs", "--out", images(), "--classes",
+                    "2", "--per-class", "2"});
+  }
+  static void TearDownTestSuite() { delete folder_; }
+
+  static std::string run() { return folder_->file("run"); }
+  static std::string images() { return folder_->file("images"); }
+  static std::string out(const std::string& name) {
+    return folder_->file(name);
+  }
+
+  /// The bytes of the embeddings of the images.
+  static std::string embeddings(const std::string& model) {
+    const std::string file = folder_->file("rows.npy");
+    expect_success({"embed", model, "--images", images(), "--out", file,
+                    "--device", "cpu", "--threads", "1"});
+    return read_file(file, 1 << 20);
+  }
+
+  static TempDir* folder_;
+};
+
+TempDir* ExportCommand::folder_ = nullptr;
+
+TEST_F(ExportCommand, WritesAFolderThatIsAModel) {
+  const std::string folder = out("export");
+  const ProgramResult result =
+      expect_success({"export", run(), "--out", folder, "--json"});
+  const Json json = Json::parse(result.out);
+  EXPECT_EQ(json.at("out"), folder);
+  EXPECT_EQ(json.at("checkpoint"), run() + "/checkpoints/last.safetensors");
+  EXPECT_EQ(json.at("dim"), 16);
+  for (const char* name :
+       {"model.safetensors", "model.json", "preprocessing.json", "README.md"}) {
+    EXPECT_TRUE(fs::exists(folder + "/" + name)) << name;
+  }
+  const uint64_t bytes = fs::file_size(folder + "/model.safetensors");
+  EXPECT_EQ(json.at("bytes"), bytes);
+  EXPECT_LT(bytes, fs::file_size(run() + "/checkpoints/last.safetensors") / 2);
+
+  EXPECT_EQ(embeddings(folder), embeddings(run()));
+  const ProgramResult eval = expect_success(
+      {"eval", folder, "--json", "--device", "cpu", "--threads", "1"});
+  EXPECT_GT(Json::parse(eval.out).at("recall_any@1"), 0.0);
+}
+
+TEST_F(ExportCommand, TakesACheckpointOrTheBestOrAnExport) {
+  const std::string best = run() + "/checkpoints/best.safetensors";
+  expect_success({"export", best, "--out", out("a")});
+  expect_success({"export", run(), "--checkpoint", "best", "--out", out("b")});
+  expect_success({"export", out("a"), "--out", out("c")});
+  const auto weights = [](const std::string& folder) {
+    return read_file(folder + "/model.safetensors", 1 << 24);
+  };
+  EXPECT_EQ(weights(out("a")), weights(out("b")));
+  EXPECT_EQ(weights(out("a")), weights(out("c")));
+  const Json copy = Json::parse(read_file(out("c") + "/model.json", 1 << 20));
+  EXPECT_EQ(copy.at("training").at("checkpoint"), best);
+}
+
+TEST_F(ExportCommand, TakesNoOtherNetworkForTheBest) {
+  const std::string run_without = out("no_best");
+  fs::copy(run(), run_without, fs::copy_options::recursive);
+  fs::remove(run_without + "/checkpoints/best.safetensors");
+  expect_failure(
+      1, {"export", run_without, "--checkpoint", "best", "--out", out("y")},
+      {"this run has no best checkpoint", "it has: last"});
+  // Of an export there is one network, also if only its weights were copied.
+  expect_success({"export", run(), "--out", out("whole")});
+  const std::string bare = out("bare");
+  fs::create_directories(bare);
+  fs::copy_file(out("whole") + "/model.safetensors",
+                bare + "/model.safetensors");
+  for (const std::string& model : {out("whole"), bare}) {
+    expect_failure(2,
+                   {"export", model, "--checkpoint", "best", "--out", out("y")},
+                   {"--checkpoint chooses one of a run's folder"});
+  }
+  EXPECT_FALSE(fs::exists(out("y")));
+  // Such a folder is what a stopped export leaves.
+  expect_success({"export", run(), "--out", bare, "--overwrite"});
+  EXPECT_TRUE(fs::exists(bare + "/model.json"));
+}
+
+TEST_F(ExportCommand, WritesToAPathThatIsNotUtf8) {
+  const ProgramResult result =
+      expect_success({"export", run(), "--out", out("bad\xff"), "--json"});
+  EXPECT_EQ(Json::parse(result.out).at("dim"), 16);
+}
+
+TEST_F(ExportCommand, OverwritesNothingButAnExportAndOnlyIfTold) {
+  const std::string folder = out("again");
+  expect_success({"export", run(), "--out", folder});
+  expect_failure(2, {"export", run(), "--out", folder},
+                 {"again: has an export already", "--overwrite"});
+  const ProgramResult result =
+      expect_success({"export", run(), "--out", folder, "--overwrite"});
+  EXPECT_THAT(result.out, HasSubstr("embeddings of 16 numbers"));
+  expect_failure(2, {"export", folder, "--out", folder, "--overwrite"},
+                 {"is what is to be exported"});
+  expect_failure(
+      2,
+      {"export", folder + "/model.safetensors", "--out", folder, "--overwrite"},
+      {"is what is to be exported"});
+  const std::string foreign = out("foreign");
+  fs::create_directories(foreign);
+  folder_->write("foreign/model.json", "{}");
+  folder_->write("foreign/model.safetensors", "of another program");
+  expect_failure(2, {"export", run(), "--out", foreign, "--overwrite"},
+                 {"has files that are no export"});
+  expect_failure(2, {"export", run(), "--out", images(), "--overwrite"},
+                 {"has files that are no export"});
+  expect_failure(2, {"export", run(), "--out", images() + "/dataset.csv"},
+                 {"is a file; give a folder"});
+}
+
+TEST_F(ExportCommand, RefusesWhatIsNoModel) {
+  expect_failure(1, {"export", images(), "--out", out("x")},
+                 {"no run of kith here", "nor an export"});
+  expect_failure(1, {"export", images() + "/dataset.csv", "--out", out("x")},
+                 {"dataset.csv"});
+  expect_failure(2,
+                 {"export", run() + "/checkpoints/last.safetensors",
+                  "--checkpoint", "best", "--out", out("x")},
+                 {"--checkpoint chooses one of a run's folder"});
+  expect_failure(2,
+                 {"export", run(), "--checkpoint", "first", "--out", out("x")},
+                 {"first", "last"});
+  EXPECT_FALSE(fs::exists(out("x")));
+}
+
+}  // namespace
+}  // namespace kith
