@@ -11,6 +11,7 @@
 #include "kith/data/corruption.h"
 #include "kith/eval/metric.h"
 #include "kith/eval/protocol.h"
+#include "kith/index/vector_index.h"
 #include "kith/losses/loss.h"
 #include "kith/miners/miner.h"
 #include "kith/models/backbone.h"
@@ -39,7 +40,8 @@ const std::vector<std::pair<std::string, Lister>>& listers() {
       {"schedules", [] { return parts_of(schedule_registry()); }},
       {"metrics", [] { return parts_of(metric_registry()); }},
       {"protocols", [] { return parts_of(protocol_registry()); }},
-      {"figures", [] { return parts_of(figure_registry()); }}};
+      {"figures", [] { return parts_of(figure_registry()); }},
+      {"indexes", [] { return parts_of(vector_index_registry()); }}};
   return all;
 }
 

@@ -20,6 +20,8 @@ void add_eval(CLI::App& app);
 void add_report(CLI::App& app);
 void add_embed(CLI::App& app);
 void add_export(CLI::App& app);
+void add_index(CLI::App& app);
+void add_search(CLI::App& app);
 void add_metrics(CLI::App& app);
 void add_loss(CLI::App& app);
 void add_bench(CLI::App& app);

@@ -22,7 +22,7 @@ std::string own_recipes() {
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   const fs::path installed = program.parent_path() / KITH_INSTALLED_RECIPES;
   return first_folder(
-      {KITH_SOURCE_RECIPES, installed.lexically_normal().string()});
+      {installed.lexically_normal().string(), KITH_SOURCE_RECIPES});
 }
 
 /// A path that works here and is short: relative if it lies below the current

@@ -65,6 +65,8 @@ int main(int argc, char** argv) {
   kith::add_report(app);
   kith::add_embed(app);
   kith::add_export(app);
+  kith::add_index(app);
+  kith::add_search(app);
   kith::add_metrics(app);
   kith::add_loss(app);
   kith::add_bench(app);

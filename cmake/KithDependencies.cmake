@@ -67,4 +67,22 @@ endif()
 
 # Optional: detected, reported by `kith --version`, never required.
 find_package(benchmark QUIET)
-find_path(KITH_FAISS_INCLUDE faiss/Index.h)
+if(POLICY CMP0167) # CMake 3.30 leaves finding Boost to Boost
+  cmake_policy(SET CMP0167 NEW)
+endif()
+find_package(Boost 1.74 QUIET) # headers only, for kith serve
+
+# Kinds of index that need faiss: ivf_pq and hnsw.
+set(KITH_WITH_FAISS AUTO CACHE STRING
+  "Indexes of faiss: AUTO (if it is found), ON or OFF")
+set(KITH_USE_FAISS OFF)
+if(KITH_WITH_TORCH AND NOT KITH_WITH_FAISS STREQUAL "OFF")
+  find_package(OpenMP QUIET COMPONENTS CXX) # which faiss links
+  find_package(faiss QUIET CONFIG)
+  if(faiss_FOUND AND TARGET faiss)
+    set(KITH_USE_FAISS ON)
+  elseif(KITH_WITH_FAISS STREQUAL "ON")
+    message(FATAL_ERROR "KITH_WITH_FAISS is ON, but faiss is not found: "
+      "install libfaiss-dev, or add its folder to CMAKE_PREFIX_PATH")
+  endif()
+endif()

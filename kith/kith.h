@@ -26,8 +26,13 @@
 #include "kith/index/rows.h"            // embeddings in memory or in a file
 #include "kith/index/flat.h"            // exact search
 #include "kith/index/ranks.h"           // exact ranks
+#include "kith/index/stored_index.h"    // vectors with their images
+#include "kith/index/flat_file.h"       // any number of vectors in a file
+#include "kith/index/recall.h"          // of what is exact
+#include "kith/index/export_shards.h"   // for other vector stores
 #include "kith/eval/embed.h"            // images to embeddings
 #include "kith/eval/embed_image.h"      // one image to its embedding
+#include "kith/eval/embed_blocks.h"     // more than fits in memory
 #include "kith/eval/whitening.h"        // of embeddings
 #include "kith/eval/embedded_split.h"   // a split under a protocol
 #include "kith/eval/evaluate.h"         // embeddings to metrics

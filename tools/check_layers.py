@@ -21,11 +21,12 @@ ALLOWED = {
     "models": "core data ops",
     "miners": "core ops",
     "losses": "core ops miners",
-    "index": "core ops",
+    "index": "core ops data",
     "eval": "core data models ops index",
     "train": "core data samplers models ops miners losses index eval",
     "report": "core data",
     "look": "core data samplers models ops miners losses index eval train report",
+    "serve": "core data samplers models ops miners losses index eval train report",
     "study": "core data samplers models ops miners losses index eval train report",
 }
 ALLOWED = {folder: set(seen.split()) for folder, seen in ALLOWED.items()}

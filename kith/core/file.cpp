@@ -176,6 +176,12 @@ void FileWriter::write(const void* data, size_t size) {
   }
 }
 
+void FileWriter::write_over(int64_t offset, const void* data, size_t size) {
+  if (::fseeko(file_, offset, SEEK_SET) != 0) throw_unwritable(path_, errno);
+  write(data, size);
+  if (::fseeko(file_, 0, SEEK_END) != 0) throw_unwritable(path_, errno);
+}
+
 void write_file(const std::string& path, std::string_view contents) {
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) throw_unwritable(path, errno);

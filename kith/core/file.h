@@ -47,6 +47,10 @@ class FileWriter {
   void write(const void* data, size_t size);
   void write(std::string_view text) { write(text.data(), text.size()); }
 
+  /// Writes over bytes that were written before, such as a count in a header
+  /// that is known only at the end; the next write() goes to the end again.
+  void write_over(int64_t offset, const void* data, size_t size);
+
  private:
   std::FILE* file_;
   const std::string& path_;

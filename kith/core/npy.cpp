@@ -229,12 +229,13 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return text + (shape.size() == 1 ? ",)" : ")");
 }
 
-std::string make_header(const ArrayView& array, std::string_view descr) {
+std::string make_header(const std::vector<int64_t>& shape,
+                        std::string_view descr) {
   constexpr size_t kPrefix = 10;
   constexpr size_t kAlignment = 64;
   std::string dict =
       "{'descr': '" + std::string(descr) +
-      "', 'fortran_order': False, 'shape': " + shape_text(array.shape) + ", }";
+      "', 'fortran_order': False, 'shape': " + shape_text(shape) + ", }";
   const size_t used = kPrefix + dict.size() + 1;
   dict.append((kAlignment - used % kAlignment) % kAlignment, ' ');
   dict += '\n';
@@ -293,21 +294,27 @@ Array read_npy(const std::string& path) {
   return array;
 }
 
-void write_npy(const std::string& path, const ArrayView& array) {
-  const auto* found = std::find_if(
-      kDescriptors.begin(), kDescriptors.end(),
-      [&](const auto& entry) { return entry.second == array.dtype; });
+void write_npy(const std::string& path, DType dtype,
+               const std::vector<int64_t>& shape,
+               const std::function<void(FileWriter&)>& fill) {
+  const auto* found =
+      std::find_if(kDescriptors.begin(), kDescriptors.end(),
+                   [&](const auto& entry) { return entry.second == dtype; });
   if (found == kDescriptors.end()) {
     throw DataError(path + ": npy cannot hold " +
-                    std::string(dtype_name(array.dtype)) +
-                    "; convert to f32 first");
+                    std::string(dtype_name(dtype)) + "; convert to f32 first");
   }
-  KITH_ASSERT(array.shape.size() <= kMaxRank);
-  const auto bytes = static_cast<size_t>(array.byte_size());
+  KITH_ASSERT(shape.size() <= kMaxRank);
   write_file_atomically(path, [&](FileWriter& writer) {
-    writer.write(make_header(array, found->first));
-    writer.write(array.data, bytes);
+    writer.write(make_header(shape, found->first));
+    fill(writer);
   });
+}
+
+void write_npy(const std::string& path, const ArrayView& array) {
+  const auto bytes = static_cast<size_t>(array.byte_size());
+  write_npy(path, array.dtype, array.shape,
+            [&](FileWriter& writer) { writer.write(array.data, bytes); });
 }
 
 }  // namespace kith

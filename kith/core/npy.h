@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -46,5 +47,11 @@ class NpyFile {
 /// Writes format 1, atomically (see write_file_atomically). NumPy has no
 /// bfloat16: DataError.
 void write_npy(const std::string& path, const ArrayView& array);
+
+/// The same for more than fits in memory: `fill` writes the elements, all of
+/// them and in order, in as many pieces as it likes.
+void write_npy(const std::string& path, DType dtype,
+               const std::vector<int64_t>& shape,
+               const std::function<void(FileWriter&)>& fill);
 
 }  // namespace kith

@@ -32,6 +32,7 @@ enum class Stream : uint64_t {
   kSearch = 17,
   kLandmark = 18,
   kLandmarkPhoto = 19,
+  kIndex = 20,
 };
 
 /// Random numbers keyed by (seed, stream, keys...), for example

@@ -12,7 +12,6 @@
 namespace kith {
 namespace {
 
-constexpr uint64_t kMaxCsvBytes = uint64_t{4} << 30;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 class CsvParser {

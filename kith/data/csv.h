@@ -10,6 +10,9 @@
 
 namespace kith {
 
+/// The largest file that is read.
+constexpr uint64_t kMaxCsvBytes = uint64_t{4} << 30;
+
 struct CsvOptions {
   char separator = ',';
   bool has_header = true;  ///< false: the first row is data, no column names.

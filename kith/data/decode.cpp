@@ -71,9 +71,9 @@ void check_size(uint64_t width, uint64_t height, const std::string& name,
   const auto max_pixels =
       static_cast<uint64_t>(std::max<int64_t>(limits.max_pixels, 0));
   if (width > max_side || height > max_side || width > max_pixels / height) {
-    throw DataError(name + ": image too large: " + size + ", at most " +
-                    std::to_string(max_pixels) + " pixels and " +
-                    std::to_string(max_side) + " per side are accepted");
+    throw TooLargeError(name + ": image too large: " + size + ", at most " +
+                        std::to_string(max_pixels) + " pixels and " +
+                        std::to_string(max_side) + " per side are accepted");
   }
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "kith/core/error.h"
 #include "kith/data/image.h"
 
 namespace kith {
@@ -12,6 +13,12 @@ namespace kith {
 struct DecodeLimits {
   int64_t max_pixels = 178'956'970;  ///< PIL's own: 512 MiB as RGB.
   int max_side = 65'535;
+};
+
+/// A picture that exceeds the limits.
+class TooLargeError : public DataError {
+ public:
+  using DataError::DataError;
 };
 
 /// Decodes a PNG or JPEG, told apart by content and not by name, to 8 bits per
@@ -29,7 +36,8 @@ struct DecodeLimits {
 /// crop is exact but saves 20 %, and would tie the decoder to the augmentation.
 ///
 /// DataError naming the file if it is not an image of these formats, too large
-/// for the limits, truncated (even by its last byte) or corrupt.
+/// for the limits (TooLargeError), truncated (even by its last byte) or
+/// corrupt.
 Image decode_image(const std::string& path, const DecodeLimits& limits = {});
 
 /// The same from memory; `name` stands for the path in messages.
@@ -43,7 +51,8 @@ Image decode_jpeg(std::span<const uint8_t> bytes, const std::string& name,
 Image decode_png(std::span<const uint8_t> bytes, const std::string& name,
                  const DecodeLimits& limits);
 
-/// DataError if a picture of this size is empty or exceeds the limits.
+/// DataError if a picture of this size is empty, TooLargeError if it exceeds
+/// the limits.
 void check_size(uint64_t width, uint64_t height, const std::string& name,
                 const DecodeLimits& limits);
 

@@ -1,5 +1,7 @@
 #include "kith/index/products.h"
 
+#include <algorithm>
+
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
@@ -22,8 +24,16 @@ const RankKernels& rank_kernels(const c10::Device& device) {
 }
 
 Tensor row_lengths(const Tensor& rows) {
-  // Without a copy of the rows in double.
-  return rows.norm(2, {1}, /*keepdim=*/false, at::kDouble);
+  // In blocks, for some versions of LibTorch copy the rows to double.
+  const int64_t step = std::max<int64_t>((int64_t{1} << 22) / rows.size(1), 1);
+  Tensor lengths =
+      torch::empty({rows.size(0)}, rows.options().dtype(at::kDouble));
+  for (int64_t i = 0; i < rows.size(0); i += step) {
+    lengths.slice(0, i, i + step)
+        .copy_(rows.slice(0, i, i + step)
+                   .norm(2, {1}, /*keepdim=*/false, at::kDouble));
+  }
+  return lengths;
 }
 
 Tensor product_errors(const Tensor& rows) {

@@ -1,5 +1,7 @@
 #include "kith/index/rows.h"
 
+#include <cmath>
+
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
@@ -55,12 +57,7 @@ class FileRows final : public Rows::Source {
     Tensor block = torch::empty({rows, dim}, scalar_type(file_->dtype()));
     file_->read_rows(first, rows, block.data_ptr());
     block = block.to(at::kFloat);
-    const Tensor bad = torch::isfinite(block).all(1).logical_not().nonzero();
-    if (bad.size(0) > 0) {
-      throw DataError(file_->path() + ": row " +
-                      std::to_string(first + bad[0][0].item<int64_t>()) +
-                      " has a NaN or infinite value");
-    }
+    check_finite(block, file_->path(), first);
     return normalize_rows(block).to(device);
   }
 
@@ -70,6 +67,24 @@ class FileRows final : public Rows::Source {
 
  private:
   std::shared_ptr<const NpyFile> file_;
+};
+
+class FunctionRows final : public Rows::Source {
+ public:
+  using Read = std::function<Tensor(int64_t, int64_t)>;
+
+  FunctionRows(int64_t rows, int64_t columns, Read read, c10::Device where)
+      : Source(rows, columns, where), read_(std::move(read)) {}
+
+  Tensor read(int64_t first, int64_t rows) const override {
+    return read_(first, rows).to(device);
+  }
+  std::shared_ptr<const Source> on(c10::Device where) const override {
+    return std::make_shared<FunctionRows>(count, dim, read_, where);
+  }
+
+ private:
+  Read read_;
 };
 
 }  // namespace
@@ -106,6 +121,57 @@ Rows unit_rows(const std::string& path, int64_t memory_mb, c10::Device device) {
   const bool small = file->byte_size() <= memory_mb * (int64_t{1} << 20);
   const Rows rows(std::make_shared<FileRows>(file, device));
   return small ? Rows(rows.read(0, rows.count())) : rows;
+}
+
+Rows rows_from(int64_t count, int64_t dim,
+               std::function<Tensor(int64_t, int64_t)> read) {
+  return Rows(std::make_shared<FunctionRows>(count, dim, std::move(read),
+                                             c10::Device(at::kCPU)));
+}
+
+Rows joined_rows(const Rows& first, const Rows& second) {
+  TORCH_CHECK_VALUE(first.dim() == second.dim(), "rows of ", first.dim(),
+                    " and of ", second.dim(), " numbers cannot be joined");
+  const int64_t border = first.count();
+  const auto read = [first, second, border](int64_t begin, int64_t count) {
+    const int64_t end = begin + count;
+    if (end <= border) return first.read(begin, count).cpu();
+    if (begin >= border) return second.read(begin - border, count).cpu();
+    return torch::cat({first.read(begin, border - begin).cpu(),
+                       second.read(0, end - border).cpu()});
+  };
+  return rows_from(border + second.count(), first.dim(), read);
+}
+
+Tensor rows_at(const Rows& rows, const std::vector<int64_t>& positions) {
+  const auto count = static_cast<int64_t>(positions.size());
+  Tensor drawn = torch::empty({count, rows.dim()}, at::kFloat);
+  for (int64_t i = 0; i < count;) {
+    const int64_t first = positions[static_cast<size_t>(i)];
+    int64_t run = 1;  // neighbours are read together
+    while (i + run < count &&
+           positions[static_cast<size_t>(i + run)] == first + run) {
+      ++run;
+    }
+    drawn.narrow(0, i, run).copy_(rows.read(first, run));
+    i += run;
+  }
+  return drawn;
+}
+
+bool all_finite(const Tensor& rows) {
+  if (rows.numel() == 0) return true;
+  const auto [least, most] = torch::aminmax(rows);  // NaN if there is one
+  return std::isfinite(least.item<double>()) &&
+         std::isfinite(most.item<double>());
+}
+
+void check_finite(const Tensor& rows, const std::string& path, int64_t first) {
+  if (all_finite(rows)) return;
+  const Tensor bad = torch::isfinite(rows).all(1).logical_not().nonzero();
+  throw DataError(path + ": row " +
+                  std::to_string(first + bad[0][0].item<int64_t>()) +
+                  " has a NaN or infinite value");
 }
 
 }  // namespace kith

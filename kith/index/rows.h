@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kith/core/tensor.h"
 
@@ -40,6 +42,8 @@ class Rows {
  private:
   explicit Rows(std::shared_ptr<const Source> source);
   friend Rows unit_rows(const std::string&, int64_t, c10::Device);
+  friend Rows rows_from(int64_t, int64_t,
+                        std::function<Tensor(int64_t, int64_t)>);
 
   std::shared_ptr<const Source> source_;
 };
@@ -48,5 +52,24 @@ class Rows {
 /// Files up to `memory_mb` are loaded at once, larger ones a block at a time.
 /// DataError names the file if it is no such matrix.
 Rows unit_rows(const std::string& path, int64_t memory_mb, c10::Device device);
+
+/// Rows on the CPU that are read a block at a time: `read(first, rows)` gives
+/// [rows, dim] in float32, from several threads at once.
+Rows rows_from(int64_t count, int64_t dim,
+               std::function<Tensor(int64_t, int64_t)> read);
+
+/// The rows of one and then those of the other, on the CPU, which are read when
+/// they are needed.
+Rows joined_rows(const Rows& first, const Rows& second);
+
+/// The rows at these positions, [P, D] on the CPU.
+Tensor rows_at(const Rows& rows, const std::vector<int64_t>& positions);
+
+/// Whether no value is NaN or infinite, found in one pass.
+bool all_finite(const Tensor& rows);
+
+/// DataError that names `path` and the row, counted from `first`, if one has a
+/// NaN or an infinite value.
+void check_finite(const Tensor& rows, const std::string& path, int64_t first);
 
 }  // namespace kith

@@ -10,7 +10,6 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -155,18 +154,12 @@ InterruptNote::~InterruptNote() { set_handler(SIG_DFL); }
 
 bool InterruptNote::interrupted() { return interrupt_seen != 0; }
 
-FolderLock::FolderLock(const std::string& folder, double patience) {
-  std::filesystem::create_directories(folder);
-  const std::string path = folder + "/.lock";
-  // Children inherit it: what a killed program left running still holds it.
-  file_ = ::open(path.c_str(), O_RDWR | O_CREAT, 0644);
-  if (file_ < 0) {
-    throw RunError(path + ": cannot be written: " + std::strerror(errno));
-  }
+FolderLock::FolderLock(const std::string& folder, double patience)
+    : lock_((std::filesystem::create_directories(folder), folder + "/.lock")) {
   const Timer timer;
-  while (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
+  // Children inherit it: what a killed program left running still holds it.
+  while (!lock_.try_lock()) {
     if (timer.seconds() > patience) {
-      ::close(file_);
       throw RunError(folder +
                      ": another kith sweep is at work in this folder; wait "
                      "for it or choose another --out");
@@ -174,7 +167,5 @@ FolderLock::FolderLock(const std::string& folder, double patience) {
     nap();
   }
 }
-
-FolderLock::~FolderLock() { ::close(file_); }
 
 }  // namespace kith

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include "kith/core/file_lock.h"
 #include "kith/core/timer.h"
 
 namespace kith {
@@ -82,12 +83,9 @@ class FolderLock {
   /// Makes the folder. RunError if another process has the right and keeps it
   /// for so many seconds: children of one that was killed need some to end.
   explicit FolderLock(const std::string& folder, double patience = 2);
-  ~FolderLock();
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
 
  private:
-  int file_ = -1;
+  FileLock lock_;
 };
 
 }  // namespace kith

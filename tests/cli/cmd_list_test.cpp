@@ -21,7 +21,7 @@ TEST(ListCommand, ListsEveryKind) {
   for (const std::string kind :
        {"losses", "miners", "samplers", "backbones", "datasets",
         "augmentations", "corruptions", "optimizers", "schedules", "metrics",
-        "protocols", "figures"}) {
+        "protocols", "figures", "indexes"}) {
     SCOPED_TRACE(kind);
     const Json json = Json::parse(expect_success({"list", kind, "--json"}).out);
     ASSERT_EQ(json.size(), 1u);
@@ -130,7 +130,8 @@ TEST(ListCommand, RefusesAnUnknownKind) {
 
 TEST(Program, HelpsWithEveryCommand) {
   const std::vector<std::string> commands = {
-      "demo", "data", "train", "eval", "embed", "metrics", "loss", "list"};
+      "demo",  "data",   "train",   "eval", "embed",
+      "index", "search", "metrics", "loss", "list"};
   const std::string all = expect_success({"--help"}).out;
   for (const std::string& command : commands) {
     EXPECT_THAT(all, HasSubstr("  " + command + " "));

@@ -216,6 +216,21 @@ TEST_F(NpyTest, RefusesAMalformedDict) {
                  "more than 64 dimensions");
 }
 
+TEST_F(NpyTest, IsTheSameFileInPieces) {
+  Array array = make_array(DType::kF32, {3, 2});
+  for (size_t i = 0; i < 6; ++i) {
+    array.values<float>()[i] = static_cast<float>(i);
+  }
+  const std::string whole = dir_.file("whole.npy");
+  const std::string pieces = dir_.file("pieces.npy");
+  write_npy(whole, array);
+  write_npy(pieces, array.dtype, array.shape, [&](FileWriter& writer) {
+    writer.write(array.bytes.data(), 8);
+    writer.write(array.bytes.data() + 8, 16);
+  });
+  EXPECT_EQ(read_file(pieces, 1000), read_file(whole, 1000));
+}
+
 TEST_F(NpyTest, DamageNeverDoesMoreThanThrowDataError) {
   std::mt19937_64 random(1);
   const std::string good = npy(1, dict_of("'<f4'", "(2, 3)"), ramp(24));

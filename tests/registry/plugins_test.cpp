@@ -13,6 +13,7 @@
 #include "kith/data/data_set.h"
 #include "kith/eval/metric.h"
 #include "kith/eval/protocol.h"
+#include "kith/index/vector_index.h"
 #include "kith/losses/loss.h"
 #include "kith/miners/miner.h"
 #include "kith/models/backbone.h"
@@ -109,6 +110,7 @@ Registries all_registries() {
           {"train/schedules", schedule_registry().names()},
           {"eval/metrics", metric_registry().names()},
           {"eval/protocols", protocol_registry().names()},
+          {"index/kinds", vector_index_registry().names()},
           {"study/figures", figure_registry().names()}};
 }
 

@@ -1,0 +1,229 @@
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+#include <torch/torch.h>
+
+#include "cli/common.h"
+#include "cli/files.h"
+#include "cli/index_model.h"
+#include "cli/index_source.h"
+#include "cli/index_words.h"
+#include "cli/search_page.h"
+#include "cli/usage.h"
+#include "kith/core/error.h"
+#include "kith/core/file.h"
+#include "kith/index/stored_index.h"
+#include "kith/ops/pairwise.h"
+#include "kith/report/html.h"
+
+namespace kith {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct SearchFlags {
+  std::string index;
+  std::string model;
+  std::vector<std::string> images;
+  std::string embeddings;
+  int64_t k = 10;
+  std::string label;
+  std::string html;
+  int64_t memory_mb = 4096;
+  bool json = false;
+  DeviceFlags device;
+};
+
+/// More pictures than a browser can show in one page are no help.
+constexpr int64_t kMostOnPage = 10000;
+
+/// A query and what was found for it.
+struct Answer {
+  std::string query;
+  std::vector<SearchHit> hits;
+};
+
+/// Unit vectors of what is searched for.
+Rows query_rows(const SearchFlags& flags, const StoredIndex& index,
+                c10::Device device) {
+  if (!flags.embeddings.empty()) {
+    return unit_rows(flags.embeddings, flags.memory_mb, at::kCPU);
+  }
+  const LoadedModel model =
+      load_index_model(index, flags.index, flags.model, device);
+  const std::unique_ptr<DataSet> data = make_file_set(flags.images);
+  std::vector<int64_t> all(flags.images.size());
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
+  return normalize_rows(embed(*model.net, *data, all, usual_embedding(model),
+                              progress_bar()))
+      .cpu();
+}
+
+/// Which positions may be found; empty for all.
+std::function<bool(int64_t)> filter_of(const SearchFlags& flags,
+                                       const StoredIndex& index) {
+  if (flags.label.empty()) return {};
+  const std::vector<std::string>& labels = index.items().labels();
+  if (std::find(labels.begin(), labels.end(), flags.label) == labels.end()) {
+    const std::string near = nearest_name(flags.label, labels);
+    throw ConfigError("--label " + flags.label + ": no such class in " +
+                      flags.index +
+                      (near.empty() ? "" : "; did you mean '" + near + "'?"));
+  }
+  return [&index, label = flags.label](int64_t position) {
+    return index.items().label(position) == label;
+  };
+}
+
+std::vector<Answer> find_all(const SearchFlags& flags, const StoredIndex& index,
+                             const Rows& queries) {
+  if (queries.dim() != index.dim()) {
+    throw DataError("the queries have " + std::to_string(queries.dim()) +
+                    " dimensions, but " + flags.index + " has " +
+                    std::to_string(index.dim()) +
+                    ": search with what the same model made");
+  }
+  constexpr int64_t kBlock = 1024;
+  const auto keep = filter_of(flags, index);
+  std::vector<Answer> answers;
+  for (int64_t first = 0; first < queries.count(); first += kBlock) {
+    const int64_t count = std::min(kBlock, queries.count() - first);
+    for (auto& hits : index.search(queries.read(first, count), flags.k, keep)) {
+      const size_t at = answers.size();
+      answers.push_back(
+          {flags.images.empty() ? std::to_string(at) : flags.images[at],
+           std::move(hits)});
+    }
+  }
+  return answers;
+}
+
+Json to_json(const std::vector<Answer>& answers, const StoredIndex& index) {
+  Json queries = Json::array();
+  for (const Answer& answer : answers) {
+    Json results = Json::array();
+    for (const SearchHit& hit : answer.hits) {
+      results.push_back({{"rank", results.size() + 1},
+                         {"similarity", hit.similarity},
+                         {"path", index.items().path(hit.position)},
+                         {"label", index.items().label(hit.position)},
+                         {"position", hit.position}});
+    }
+    queries.push_back({{"query", answer.query}, {"results", results}});
+  }
+  return {{"queries", queries}};
+}
+
+void print_answer(const Answer& answer, const StoredIndex& index) {
+  print_line(answer.query);
+  if (answer.hits.empty()) {
+    print_line("  nothing was found");
+    return;
+  }
+  int width = 5;
+  for (const SearchHit& hit : answer.hits) {
+    const auto size =
+        static_cast<int>(index.items().label(hit.position).size());
+    width = std::clamp(size, width, 40);
+  }
+  std::printf("  rank  similarity  %-*s  path\n", width, "class");
+  int rank = 0;
+  for (const SearchHit& hit : answer.hits) {
+    const IndexItem item = index.item(hit.position);
+    std::printf("  %4d  %10.4f  %-*s  %s\n", ++rank,
+                static_cast<double>(hit.similarity), width, item.label.c_str(),
+                item.path.c_str());
+  }
+}
+
+void write_page(const SearchFlags& flags, const std::vector<Answer>& answers,
+                const StoredIndex& index) {
+  std::vector<SearchPageQuery> queries;
+  for (const Answer& answer : answers) {
+    SearchPageQuery query{answer.query, !flags.images.empty(), {}};
+    for (const SearchHit& hit : answer.hits) {
+      const IndexItem item = index.item(hit.position);
+      query.found.push_back({item.path, item.label, hit.similarity});
+    }
+    queries.push_back(std::move(query));
+  }
+  const std::string lead =
+      "The nearest of " + std::to_string(index.size()) + " items in " +
+      fs::path(flags.index).filename().string() +
+      (flags.label.empty() ? "" : " of the class " + flags.label) +
+      ", by cosine similarity.";
+  make_folder_of(flags.html);
+  write_file_atomically(flags.html, search_page(lead, queries));
+}
+
+void check_usage(const SearchFlags& flags) {
+  if (flags.images.empty() == flags.embeddings.empty()) {
+    throw ConfigError(
+        "kith search needs what to search for: either --image FILE or "
+        "--embeddings FILE.npy (see: kith search --help)");
+  }
+  if (!flags.embeddings.empty() && !flags.model.empty()) {
+    throw ConfigError("--model goes with --image only; leave it out");
+  }
+}
+
+void run_search(const SearchFlags& flags) {
+  check_usage(flags);
+  const c10::Device device = flags.device.apply();
+  const StoredIndex index =
+      StoredIndex::open(flags.index, flags.memory_mb, device);
+  const Rows queries = query_rows(flags, index, device);
+  const int64_t shown = queries.count() * (1 + std::min(flags.k, index.size()));
+  if (!flags.html.empty() && shown > kMostOnPage) {
+    throw ConfigError("--html shows at most " + std::to_string(kMostOnPage) +
+                      " pictures, got " + std::to_string(shown) +
+                      ": search for fewer, with a smaller -k, or use --json");
+  }
+  const std::vector<Answer> answers = find_all(flags, index, queries);
+  if (!flags.html.empty()) write_page(flags, answers, index);
+  if (flags.json) {
+    print_line(json_text(to_json(answers, index)));
+    return;
+  }
+  for (const Answer& answer : answers) print_answer(answer, index);
+  if (!flags.html.empty()) {
+    print_line("Look at it: " + absolute_path(flags.html));
+  }
+}
+
+}  // namespace
+
+void add_search(CLI::App& app) {
+  auto* command =
+      app.add_subcommand("search", "Find the nearest items of an index");
+  auto flags = std::make_shared<SearchFlags>();
+  command->add_option("--index", flags->index, "What kith index wrote")
+      ->required();
+  command->add_option("--image", flags->images, "Images to search for")
+      ->type_name("FILE ...");
+  command->add_option("--embeddings", flags->embeddings,
+                      "Or vectors to search for (.npy), [N, dim]");
+  command->add_option("--model", flags->model,
+                      "With --image: where the index's model is now; default: "
+                      "where it was");
+  command->add_option("-k", flags->k, "How many to find")
+      ->check(integer(1, 100'000))
+      ->capture_default_str();
+  command->add_option("--label", flags->label, "Only items of this class");
+  command->add_option("--html", flags->html,
+                      "A page that shows them, everything in one file");
+  command
+      ->add_option("--memory-mb", flags->memory_mb,
+                   "A larger exact index is read a block at a time")
+      ->check(integer(1, kMostMemoryMb))
+      ->capture_default_str();
+  command->add_flag("--json", flags->json,
+                    "One JSON object on standard output");
+  flags->device.add_to(*command);
+  command->callback([flags] { run_search(*flags); });
+}
+
+}  // namespace kith

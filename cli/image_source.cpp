@@ -1,0 +1,137 @@
+#include <filesystem>
+#include <numeric>
+#include <unordered_set>
+
+#include "cli/common.h"
+#include "cli/files.h"
+#include "cli/index_source.h"
+#include "kith/core/error.h"
+#include "kith/core/log.h"
+#include "kith/data/image_files.h"
+#include "kith/eval/embed_blocks.h"
+#include "kith/train/experiment.h"
+#include "kith/train/run_config.h"
+
+namespace kith {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Images through a model.
+class ImageSource final : public IndexSource {
+ public:
+  ImageSource(const SourceFlags& flags, c10::Device device)
+      : model_loaded_(load_model(flags.source, device)),
+        memory_mb_(flags.memory_mb) {
+    dim_ = model_loaded_.net->dim();
+    set_model(flags.source, *model_loaded_.net);
+    bool has_labels = true;
+    if (flags.images.empty()) {
+      use_run_data(flags);
+    } else {
+      has_labels = use_images(flags);
+    }
+    if (chosen_.empty()) {
+      throw DataError((flags.images.empty() ? flags.source : flags.images) +
+                      ": no images to index; name a split that has some with "
+                      "--split, or all");
+    }
+    for (const int64_t index : chosen_) {
+      const Item& item = data_->list().items[static_cast<size_t>(index)];
+      items_.add(is_there(item.path) ? absolute_path(item.path) : item.path,
+                 has_labels ? data_->list().class_name(item.label) : "");
+    }
+  }
+
+  Rows rows(const std::string& scratch, Progress& progress) override {
+    embed_to_file(*model_loaded_.net, *data_, chosen_,
+                  usual_embedding(model_loaded_), progress, scratch);
+    return unit_rows(scratch, memory_mb_, at::kCPU);
+  }
+
+ private:
+  void choose(const std::string& split) {
+    if (split != "all") {
+      chosen_ = data_->list().of_split(parse_split(split, "--split"));
+      return;
+    }
+    chosen_.resize(data_->list().items.size());
+    std::iota(chosen_.begin(), chosen_.end(), 0);
+  }
+
+  /// What the run is evaluated with. Queries that are in no gallery are not to
+  /// be found.
+  void use_run_data(const SourceFlags& flags) {
+    if (model_loaded_.config.find("data") == nullptr) {
+      throw ConfigError(flags.source +
+                        " does not say which images it was trained with: give "
+                        "--images, a folder, a list or a configuration");
+    }
+    const RunConfig config = complete_config(model_loaded_.config);
+    data_ = make_training_data(config);
+    const ImageList& list = data_->list();
+    choose(flags.split.empty() ? split_name(eval_split(config.eval, list))
+                               : flags.split);
+    if (!flags.split.empty() || !list.has_query_gallery) return;
+    std::erase_if(chosen_, [&](int64_t index) {
+      return !list.items[static_cast<size_t>(index)].is_gallery;
+    });
+  }
+
+  /// Returns whether the images have labels: those of a folder without folders
+  /// in it have none.
+  bool use_images(const SourceFlags& flags) {
+    const std::string& path = flags.images;
+    const bool plain = fs::is_directory(path) && sub_folders(path).empty() &&
+                       !fs::exists(path + "/dataset.csv");
+    if (plain) {
+      data_ = images_below(path);
+    } else {
+      data_ = data_from_path(path);
+      if (fs::is_directory(path) && !fs::exists(path + "/dataset.csv")) {
+        warn_of_images_without_class(path);
+      }
+    }
+    choose(flags.split.empty() ? "all" : flags.split);
+    return !plain;
+  }
+
+  /// Those beside the folders of the classes.
+  void warn_of_images_without_class(const std::string& folder) const {
+    std::unordered_set<std::string> known;
+    for (const Item& item : data_->list().items) known.insert(item.path);
+    std::vector<std::string> left;
+    for (const std::string& path : find_image_files(folder).images) {
+      if (!known.contains(path)) left.push_back(path);
+    }
+    if (left.empty()) return;
+    log_warning(folder + ": " + std::to_string(left.size()) +
+                " images are in no class's folder and are left out (first: " +
+                left.front() + ")");
+  }
+
+  LoadedModel model_loaded_;
+  int64_t memory_mb_;
+  std::unique_ptr<DataSet> data_;
+  std::vector<int64_t> chosen_;  ///< Positions in the data set's list.
+};
+
+}  // namespace
+
+std::unique_ptr<DataSet> images_below(const std::string& folder) {
+  const ImageFiles files = find_image_files(folder);
+  if (files.images.empty()) throw DataError(folder + ": no images found");
+  if (!files.ignored.empty()) {
+    log_warning(folder + ": " + std::to_string(files.ignored.size()) +
+                " files are not images and are left out (first: " +
+                files.ignored.front() + ")");
+  }
+  return make_file_set(files.images);
+}
+
+std::unique_ptr<IndexSource> image_source(const SourceFlags& flags,
+                                          c10::Device device) {
+  return std::make_unique<ImageSource>(flags, device);
+}
+
+}  // namespace kith

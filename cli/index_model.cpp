@@ -1,0 +1,36 @@
+#include "cli/index_model.h"
+
+#include <filesystem>
+
+#include "kith/core/error.h"
+#include "kith/core/log.h"
+#include "kith/models/weights_hash.h"
+
+namespace kith {
+
+LoadedModel load_index_model(const StoredIndex& index, const std::string& path,
+                             const std::string& model, c10::Device device) {
+  const IndexInfo& info = index.info();
+  const std::string& from = model.empty() ? info.model : model;
+  if (from.empty()) {
+    throw ConfigError(path +
+                      " was made of embeddings and does not name their model: "
+                      "give it with --model");
+  }
+  if (model.empty() && !std::filesystem::exists(from)) {
+    throw DataError(path + ": the model it was made with, " + from +
+                    ", is gone; say where it is with --model");
+  }
+  LoadedModel loaded = load_model(from, device);
+  if (info.model_hash.empty()) {
+    log_warning("it is not known whether " + path + " was made with " + from);
+  } else if (weights_hash(loaded.net->state()) != info.model_hash) {
+    throw DataError(from + ": not the weights that " + path +
+                    " was made with; give that model with --model, or make the "
+                    "index anew: kith index " +
+                    from + " --out " + path + " --overwrite");
+  }
+  return loaded;
+}
+
+}  // namespace kith

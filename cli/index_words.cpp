@@ -1,0 +1,35 @@
+#include "cli/index_words.h"
+
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "kith/core/options.h"
+#include "kith/report/html.h"
+
+namespace kith {
+
+std::string bytes_text(int64_t bytes) {
+  const auto size = static_cast<double>(bytes);
+  if (bytes >= 1'000'000'000) return format_fixed(size / 1e9, 1) + " GB";
+  if (bytes >= 1'000'000) return format_fixed(size / 1e6, 1) + " MB";
+  return format_fixed(size / 1e3, 1) + " kB";
+}
+
+std::string recall_text(const std::map<std::string, double>& recall) {
+  // By rising k: "10@10" comes after "2@2".
+  std::map<std::pair<size_t, std::string>, double> sorted;
+  for (const auto& [name, value] : recall) sorted[{name.size(), name}] = value;
+  std::vector<std::string> words;
+  for (const auto& [key, value] : sorted) {
+    words.push_back(key.second + " " + format_fixed(100 * value, 1) + "%");
+  }
+  return join(words);
+}
+
+std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false,
+                   nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace kith

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kith/eval/embed.h"
+
+namespace kith {
+
+/// embed() for more images than there is memory for: `take` is given the
+/// embeddings of some thousand images at a time, on the CPU, in the order of
+/// `indices`. Together they are what embed() gives.
+void embed_in_blocks(EmbeddingNet& net, const DataSet& data,
+                     const std::vector<int64_t>& indices,
+                     const EmbedOptions& options, Progress& progress,
+                     const std::function<void(const Tensor&)>& take);
+
+/// Writes them to a float32 .npy file [N, dim], which is there when it is
+/// whole. DataError, which names the first such image, if an embedding is not
+/// of finite numbers.
+void embed_to_file(EmbeddingNet& net, const DataSet& data,
+                   const std::vector<int64_t>& indices,
+                   const EmbedOptions& options, Progress& progress,
+                   const std::string& path);
+
+/// Numbers in an embedding: the network's, or the whitening's.
+int64_t embedding_dim(const EmbeddingNet& net, const EmbedOptions& options);
+
+}  // namespace kith

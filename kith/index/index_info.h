@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "kith/index/position_set.h"
+
+namespace kith {
+
+/// What INDEX.json beside an index file says of it.
+struct IndexInfo {
+  std::string kind;   ///< "exact", "ivf_pq", "hnsw"
+  std::string model;  ///< The run, checkpoint or export the vectors are from.
+  std::string model_hash;                ///< Of its weights; empty: not known.
+  std::map<std::string, double> recall;  ///< Against exact: "1@1", "10@10".
+  PositionSet removed;
+};
+
+/// The file's contents: the information, and the size of the index it is of.
+struct IndexRecord {
+  IndexInfo info;
+  int64_t count = 0;  ///< With removed items.
+  int64_t dim = 0;
+};
+
+/// DataError names the file and the key if it is no such file or is damaged.
+IndexRecord read_index_record(const std::string& path);
+
+/// Writes it, atomically.
+void write_index_record(const std::string& path, const IndexRecord& record);
+
+}  // namespace kith

@@ -1,0 +1,49 @@
+#include "kith/index/vector_index.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <torch/torch.h>
+
+#include "kith/core/file.h"
+#include "kith/index/faiss_index.h"
+#include "kith/index/kinds/exact.h"
+
+namespace kith {
+
+VectorIndexRegistry& vector_index_registry() {
+  static VectorIndexRegistry registry("index");
+  return registry;
+}
+
+void VectorIndex::add_rows(const Rows& rows) {
+  constexpr int64_t kBlock = 16384;
+  for (int64_t first = 0; first < rows.count(); first += kBlock) {
+    add(rows.read(first, std::min(kBlock, rows.count() - first)));
+  }
+}
+
+Tensor check_index_rows(const Tensor& rows, int64_t dim) {
+  TORCH_CHECK_VALUE(rows.dim() == 2 && rows.size(1) == dim,
+                    "rows of this index must be [N, ", dim, "], got ",
+                    rows.sizes());
+  TORCH_CHECK_VALUE(rows.scalar_type() == at::kFloat && rows.is_cpu(),
+                    "rows of an index must be float32 on the CPU");
+  TORCH_CHECK_VALUE(all_finite(rows),
+                    "rows of an index must not have NaN or infinite values");
+  return rows.detach().contiguous();
+}
+
+std::unique_ptr<VectorIndex> load_vector_index(const std::string& path,
+                                               int64_t memory_mb,
+                                               c10::Device device) {
+  std::array<char, 4> mark{};
+  const FileReader file(path);
+  if (file.size() >= mark.size()) file.read_at(0, mark.data(), mark.size());
+  const std::string_view kind(mark.data(), mark.size());
+  if (kind == "IwPQ" || kind == "IHNf") return read_faiss_index(path);
+  return load_exact_index(path, memory_mb, device);
+}
+
+}  // namespace kith

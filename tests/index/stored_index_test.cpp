@@ -1,0 +1,292 @@
+#include "kith/index/stored_index.h"
+
+#include <filesystem>
+#include <random>
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "kith/core/error.h"
+#include "kith/core/file.h"
+#include "kith/ops/pairwise.h"
+#include "tests/support/damage.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/torch/tensors.h"
+
+namespace kith {
+namespace {
+
+constexpr int64_t kCount = 40;
+
+std::vector<IndexItem> items_of(int64_t first, int64_t count) {
+  std::vector<IndexItem> items;
+  for (int64_t i = first; i < first + count; ++i) {
+    items.push_back({"image " + std::to_string(i) + ".png",
+                     "class " + std::to_string(i % 8)});
+  }
+  return items;
+}
+
+class StoredIndexTest : public ::testing::Test {
+ protected:
+  StoredIndex make(std::vector<IndexItem> items = items_of(0, kCount)) {
+    auto index = vector_index_registry().make(
+        parse_config("{name: exact}", "test"), "index", {8, 0, 0});
+    index->add(x_.slice(0, 0, static_cast<int64_t>(items.size())));
+    return StoredIndex(std::move(index), items,
+                       {"exact", "runs/a", "abc", {{"1@1", 0.5}}, {}});
+  }
+
+  /// The files after an addition of ten that was cut off before the record was
+  /// written, or even the items.
+  void cut_off_addition(bool items_written) {
+    make().save(path_);
+    const std::string record = read_file(path_ + ".json", 1 << 20);
+    const std::string items = read_file(path_ + ".items.csv", 1 << 20);
+    StoredIndex changed = StoredIndex::open(path_);
+    changed.add(x_.slice(0, kCount, kCount + 10), items_of(kCount, 10));
+    changed.save(path_);
+    write_file(path_ + ".json", record);
+    if (!items_written) write_file(path_ + ".items.csv", items);
+  }
+
+  static std::vector<int64_t> positions(const std::vector<SearchHit>& hits) {
+    std::vector<int64_t> found;
+    for (const SearchHit& hit : hits) found.push_back(hit.position);
+    return found;
+  }
+
+  std::vector<int64_t> find(const StoredIndex& index, int64_t query, int64_t k,
+                            const std::function<bool(int64_t)>& keep = {}) {
+    return positions(index.search(x_.slice(0, query, query + 1), k, keep)[0]);
+  }
+
+  TempDir folder_;
+  std::string path_ = folder_.file("photos.faiss");
+  Tensor x_ = normalize_rows(random_normal({2 * kCount, 8}, 1, at::kFloat));
+};
+
+TEST_F(StoredIndexTest, IsReadAsItWasWritten) {
+  auto items = items_of(0, kCount);
+  items[0] = {"a, \"quoted\"\nname.png", "two, words"};
+  items[1] = {" spaces ", ""};
+  items[2] = {"", ""};
+  make(items).save(path_);
+  const StoredIndex index = StoredIndex::open(path_);
+  EXPECT_EQ(index.size(), kCount);
+  EXPECT_EQ(index.count(), kCount);
+  EXPECT_EQ(index.dim(), 8);
+  for (int64_t i = 0; i < kCount; ++i) {
+    EXPECT_EQ(index.item(i).path, items[static_cast<size_t>(i)].path);
+    EXPECT_EQ(index.item(i).label, items[static_cast<size_t>(i)].label);
+  }
+  EXPECT_EQ(index.info().kind, "exact");
+  EXPECT_EQ(index.info().model, "runs/a");
+  EXPECT_EQ(index.info().model_hash, "abc");
+  EXPECT_EQ(index.info().recall.at("1@1"), 0.5);
+  EXPECT_TRUE(same_bits(index.vector(7), x_[7]));
+}
+
+TEST_F(StoredIndexTest, FindsItsItems) {
+  const StoredIndex index = make();
+  const auto hits = index.search(x_.slice(0, 0, kCount), 3);
+  ASSERT_EQ(hits.size(), static_cast<size_t>(kCount));
+  for (int64_t i = 0; i < kCount; ++i) {
+    const auto& row = hits[static_cast<size_t>(i)];
+    ASSERT_EQ(row.size(), 3u);
+    EXPECT_EQ(row[0].position, i);
+    EXPECT_NEAR(row[0].similarity, 1, 1e-6);
+    EXPECT_GE(row[1].similarity, row[2].similarity);
+  }
+  EXPECT_EQ(find(index, 0, 1000).size(), static_cast<size_t>(kCount));
+  EXPECT_TRUE(index.search(x_.slice(0, 0, 0), 3).empty());
+  EXPECT_THROW(index.search(x_, 0), c10::ValueError);
+}
+
+TEST_F(StoredIndexTest, LooksOnUntilEnoughAreFound) {
+  const StoredIndex index = make();
+  const auto all = find(index, 0, kCount);
+  for (const int64_t share : {2, 3, 20, 40}) {
+    const auto keep = [&](int64_t position) { return position % share == 1; };
+    std::vector<int64_t> expected;
+    for (const int64_t position : all) {
+      if (keep(position) && expected.size() < 5) expected.push_back(position);
+    }
+    EXPECT_EQ(find(index, 0, 5, keep), expected) << share;
+  }
+  EXPECT_TRUE(find(index, 0, 5, [](int64_t) { return false; }).empty());
+}
+
+TEST_F(StoredIndexTest, RemovedItemsAreNotFound) {
+  StoredIndex index = make();
+  index.save(path_);
+  const auto before = find(index, 0, kCount);
+  std::vector<std::string> gone = {"nothing.png"};
+  for (size_t i = 0; i < 30; ++i) gone.push_back(index.item(before[i]).path);
+  EXPECT_EQ(index.remove(gone), 30);
+  EXPECT_EQ(index.remove(gone), 0);
+  EXPECT_EQ(index.size(), 10);
+  EXPECT_EQ(index.count(), kCount);
+  EXPECT_TRUE(index.is_removed(0));
+  const std::vector<int64_t> left(before.begin() + 30, before.end());
+  EXPECT_EQ(find(index, 0, 20), left);
+  index.save(path_);
+  const StoredIndex opened = StoredIndex::open(path_);
+  EXPECT_EQ(opened.info().removed, index.info().removed);
+  EXPECT_EQ(find(opened, 0, 20), left);
+}
+
+TEST_F(StoredIndexTest, GrowsInMemoryAndInBlocks) {
+  for (const int64_t memory_mb : {100, 0}) {
+    make().save(path_);
+    StoredIndex index = StoredIndex::open(path_, memory_mb);
+    index.remove({"image 3.png"});
+    index.add(x_.slice(0, kCount, 2 * kCount), items_of(kCount, kCount));
+    EXPECT_TRUE(index.info().recall.empty());
+    index.save(path_);
+    const StoredIndex opened = StoredIndex::open(path_, memory_mb);
+    EXPECT_EQ(opened.size(), 2 * kCount - 1);
+    EXPECT_EQ(opened.item(60).path, "image 60.png");
+    EXPECT_EQ(find(opened, 60, 1), std::vector<int64_t>{60});
+    EXPECT_NE(find(opened, 3, 1), std::vector<int64_t>{3});
+    EXPECT_TRUE(same_bits(opened.vector(60), x_[60]));
+  }
+  StoredIndex index = make();
+  EXPECT_THROW(index.add(x_, items_of(0, 3)), c10::ValueError);
+  EXPECT_THROW(index.add(torch::ones({3, 4}), items_of(0, 3)), c10::ValueError);
+  EXPECT_EQ(index.count(), kCount);
+}
+
+TEST_F(StoredIndexTest, AChangeThatIsCutOffLeavesTheOldState) {
+  for (const bool items_written : {true, false}) {
+    cut_off_addition(items_written);
+    StoredIndex index = StoredIndex::open(path_);
+    EXPECT_EQ(index.size(), kCount);
+    EXPECT_EQ(find(index, kCount, kCount + 10).size(),
+              static_cast<size_t>(kCount));
+    index.add(x_.slice(0, kCount, kCount + 1), items_of(kCount, 1));
+    EXPECT_EQ(find(index, kCount, 1), std::vector<int64_t>{kCount + 10});
+    EXPECT_EQ(index.item(kCount + 10).path, "image 40.png");
+  }
+}
+
+TEST_F(StoredIndexTest, WhatIsLeftOfACutOffChangeCanBeChanged) {
+  for (const bool items_written : {true, false}) {
+    cut_off_addition(items_written);
+    StoredIndex index = StoredIndex::open(path_);
+    EXPECT_EQ(index.remove({"image 3.png"}), 1);
+    index.save(path_);
+    EXPECT_EQ(StoredIndex::open(path_).size(), kCount - 1);
+  }
+}
+
+TEST_F(StoredIndexTest, AnIndexThatCannotBeWrittenLeavesTheOldOne) {
+  make().save(path_);
+  auto index = vector_index_registry().make(
+      parse_config("{name: exact}", "test"), "index", {8, 0, 0});
+  index->add_rows(rows_from(3, 8, [](int64_t, int64_t) -> Tensor {
+    throw DataError("rows.npy: row 2 has a NaN");
+  }));
+  const StoredIndex broken(std::move(index), items_of(0, 3),
+                           {"exact", "", "", {}, {}});
+  expect_error<DataError>([&] { broken.save(path_); }, "rows.npy");
+  EXPECT_EQ(StoredIndex::open(path_).size(), kCount);
+  int files = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(folder_.path())) {
+    EXPECT_TRUE(entry.path().filename().string().starts_with("photos"));
+    ++files;
+  }
+  EXPECT_EQ(files, 3);
+}
+
+TEST_F(StoredIndexTest, ARecordOfWhatWasThereBeforeDoesNotStay) {
+  make().save(path_);
+  auto small = make(items_of(0, 5));
+  small.save(path_);
+  EXPECT_EQ(StoredIndex::open(path_).size(), 5);
+}
+
+TEST_F(StoredIndexTest, SaysWhichFileIsMissingOrDoesNotFit) {
+  make().save(path_);
+  const auto refused = [&](const auto&... parts) {
+    expect_error<DataError>([&] { StoredIndex::open(path_); }, parts...);
+  };
+  const std::string record = read_file(path_ + ".json", 1 << 20);
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string text = record;
+    const size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << text;
+    write_file(path_ + ".json", text.replace(at, from.size(), to));
+  };
+  changed("\"count\":40", "\"count\":41");
+  refused(path_, "40 items", "41", "anew");
+  changed("\"dim\":8", "\"dim\":9");
+  refused(path_, "8 numbers", "9");
+  changed("\"exact\"", "\"hnsw\"");
+  refused(path_, "'hnsw'");
+  changed("\"version\":1", "\"version\":2");
+  refused(path_ + ".json", "version 2");
+  changed("\"removed\":[]", "\"removed\":[3]");
+  refused(path_ + ".json", "'removed'", "[first, last]");
+  changed("\"removed\":[]", "\"removed\":[[3,5],[5,6]]");
+  refused(path_ + ".json", "'removed'", "rising");
+  changed("\"removed\":[]", "\"removed\":[[3,2]]");
+  refused(path_ + ".json", "'removed'", "rising");
+  changed("\"removed\":[]", "\"removed\":[[39,40]]");
+  refused(path_ + ".json", "'removed'", "below the count 40");
+  changed("\"kind\"", "\"sort\"");
+  refused(path_ + ".json", "'kind'");
+  changed("{", "[");
+  refused(path_ + ".json", "JSON");
+  write_file(path_ + ".json", record);
+  std::string more = "path,label\n";
+  for (int64_t i = 0; i <= kCount; ++i) more += "a,b\n";
+  write_file(path_ + ".items.csv", more);
+  refused(path_ + ".items.csv", "41 items for 40 vectors");
+  write_file(path_ + ".items.csv", "path,label\na,b\n");
+  refused(path_ + ".items.csv", "1 items");
+  write_file(path_ + ".items.csv", "path\na\n");
+  refused(path_ + ".items.csv", "label");
+  std::filesystem::remove(path_ + ".items.csv");
+  refused(path_ + ".items.csv");
+  std::filesystem::remove(path_ + ".json");
+  refused(path_ + ".json", "is missing", "keep the three files together");
+}
+
+TEST_F(StoredIndexTest, DamageIsAnErrorOrAnotherIndex) {
+  make().save(path_);
+  std::mt19937_64 random(5);
+  for (const char* ending : {"", ".json", ".items.csv"}) {
+    const std::string whole = read_file(path_ + ending, 1 << 20);
+    for (int i = 0; i < 100; ++i) {
+      write_file(path_ + ending, damage(whole, random));
+      try {
+        const StoredIndex index = StoredIndex::open(path_);
+        index.search(x_.slice(0, 0, 1), 5);
+      } catch (const DataError&) {
+      }
+    }
+    write_file(path_ + ending, whole);
+  }
+}
+
+TEST(ItemTable, KeepsTextsInOnePiece) {
+  ItemTable items({{"a", "x"}, {"bcd", "y"}, {"", "x"}});
+  EXPECT_EQ(items.size(), 3);
+  EXPECT_EQ(items.path(1), "bcd");
+  EXPECT_EQ(items.path(2), "");
+  EXPECT_EQ(items.label(2), "x");
+  EXPECT_EQ(items.labels(), (std::vector<std::string>{"x", "y"}));
+  items.resize(2);
+  items.add("ef", "z");
+  EXPECT_EQ(items.path(2), "ef");
+  items.resize(5);
+  EXPECT_EQ(items.path(4), "");
+  items.resize(0);
+  EXPECT_EQ(items.size(), 0);
+}
+
+}  // namespace
+}  // namespace kith
