@@ -68,9 +68,19 @@ RunConfig demo_config(const DemoFlags& flags, const std::string& data) {
   return complete_config(user);
 }
 
+/// `program` with the plug-ins that it was started with.
+std::string with_plugins(const std::string& program) {
+  std::string text = program;
+  for (const std::string& file : loaded_plugins()) {
+    text += " --plugin " + shell_word(file);
+  }
+  return text;
+}
+
 /// What to type to get this page again.
 std::string command_line(const DemoFlags& flags) {
-  std::string text = "kith demo --out " + shell_word(flags.out) + " --seed " +
+  std::string text = with_plugins("kith") + " demo --out " +
+                     shell_word(flags.out) + " --seed " +
                      std::to_string(flags.seed);
   for (const std::string& assignment : flags.overrides) {
     text += " --set " + shell_word(assignment);
@@ -124,6 +134,42 @@ nlohmann::ordered_json demo_json(const EvalResult& trained,
   return {{"untrained", before}, {"trained", after}};
 }
 
+/// This program, as it can be called from here: by a relative path if it lies
+/// below the current folder.
+std::string program_path() {
+  std::error_code failed;
+  const fs::path program = fs::read_symlink("/proc/self/exe", failed);
+  if (failed) return "kith";
+  const fs::path near = fs::proximate(program, failed);
+  const bool below = !failed && !near.empty() && *near.begin() != "..";
+  if (!below) return program.string();
+  return near.has_parent_path() ? near.string() : "./" + near.string();
+}
+
+/// What to type to search in an index of the demo: with a page in a browser, or
+/// where that was not built for one of the pictures.
+std::string search_command(const DemoFlags& flags, const std::string& run,
+                           const std::string& index) {
+  if (kCanServe) {
+    return " serve --model " + shell_word(run) + " --index " + index;
+  }
+  const auto data = data_from_path(flags.out + "/data");
+  return " search --index " + index + " --image " +
+         shell_word(data->list().items.back().path) + " --html " +
+         shell_word(flags.out + "/found.html");
+}
+
+/// What to type to search with the network: first an index, then the search.
+std::vector<std::string> next_commands(const DemoFlags& flags,
+                                       const std::string& run) {
+  const std::string program = with_plugins(shell_word(program_path()));
+  const std::string file = flags.out + "/index.faiss";
+  const std::string index = shell_word(file);
+  return {program + " index " + shell_word(run) + " --out " + index +
+              (fs::exists(file) ? " --overwrite" : ""),
+          program + search_command(flags, run, index)};
+}
+
 void run_demo(const DemoFlags& flags) {
   const c10::Device device = flags.device.apply();
   const std::string run = flags.out + "/run";
@@ -136,11 +182,18 @@ void run_demo(const DemoFlags& flags) {
     nlohmann::ordered_json json = demo_json(trained, untrained);
     json["run"] = run;
     json["report"] = page;
-    print_line(json.dump(2));
+    json["next"] = next_commands(flags, run);
+    // A path need not be UTF-8.
+    print_line(json.dump(2, ' ', false,
+                         nlohmann::ordered_json::error_handler_t::replace));
     return;
   }
   print_metrics(trained, {untrained});
   print_line("Look at it: " + fs::absolute(page).lexically_normal().string());
+  print_line(kCanServe ? "Search with it, in a browser:" : "Search with it:");
+  for (const std::string& command : next_commands(flags, run)) {
+    print_line("  " + command);
+  }
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ void add_embed(CLI::App& app);
 void add_export(CLI::App& app);
 void add_index(CLI::App& app);
 void add_search(CLI::App& app);
+void add_serve(CLI::App& app);
 void add_metrics(CLI::App& app);
 void add_loss(CLI::App& app);
 void add_bench(CLI::App& app);

@@ -67,6 +67,7 @@ int main(int argc, char** argv) {
   kith::add_export(app);
   kith::add_index(app);
   kith::add_search(app);
+  kith::add_serve(app);
   kith::add_metrics(app);
   kith::add_loss(app);
   kith::add_bench(app);

@@ -41,4 +41,7 @@
 #include "kith/look/run_record.h"       // what a run's folder says
 #include "kith/look/look.h"             // what embeddings show
 #include "kith/look/report.h"           // the page of runs
+#include "kith/serve/search_service.h"  // searches of many threads in batches
+#include "kith/serve/routes.h"          // what kith serve answers
+#include "kith/serve/http_server.h"     // to whom
 // clang-format on

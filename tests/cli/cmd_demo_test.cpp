@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -18,13 +19,57 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// A library that is loaded anyway, and so does no harm as a plug-in.
+std::string harmless_plugin() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.ends_with("/libkith_base.so")) return line.substr(line.find('/'));
+  }
+  ADD_FAILURE() << "libkith_base.so is not loaded";
+  return "";
+}
+
+/// The commands that the demo prints, as a user pastes them: an index is made,
+/// and a server starts, says so, and ends well; without one a picture is
+/// searched for.
+void expect_commands_work(const Json& commands, const TempDir& folder) {
+  ASSERT_EQ(commands.size(), 2u);
+  const auto shell = [](const std::string& text) {
+    return run_program({"/bin/sh", "-c", text});
+  };
+  const ProgramResult index = shell(commands[0]);
+  EXPECT_EQ(index.exit_code, 0) << index.err;
+  const std::string version = expect_success({"--version"}).out;
+  if (version.find("no kith serve") != std::string::npos) {
+    const ProgramResult search = shell(commands[1]);
+    EXPECT_EQ(search.exit_code, 0) << search.err;
+    EXPECT_TRUE(std::filesystem::exists(folder.file("demo/found.html")));
+    return;
+  }
+  const std::string said = folder.file("said.txt");
+  const ProgramResult serve =
+      shell(commands[1].get<std::string>() + " --port 0 > " + said +
+            " & server=$!\n"
+            "for i in $(seq 300); do\n"
+            "  grep -q Searching " +
+            said +
+            " && break\n"
+            "  sleep 0.2\n"
+            "done\n"
+            "kill $server && wait $server");
+  EXPECT_EQ(serve.exit_code, 0) << serve.err;
+  EXPECT_EQ(read_file(said, 1 << 16).rfind("Searching 4000 pictures at ", 0),
+            0u);
+}
+
 TEST(DemoCommand, ReachesItsNumbersAndShowsThem) {
   const TempDir folder;
   const std::string out = folder.file("demo");
   ProgramOptions options;
   options.timeout = std::chrono::minutes(15);
-  const ProgramResult result =
-      expect_success({"demo", "--out", out, "--json"}, options);
+  const std::string plugin = harmless_plugin();
+  const ProgramResult result = expect_success(
+      {"--plugin", plugin, "demo", "--out", out, "--json"}, options);
   const Json json = Json::parse(result.out);
   for (const char* when : {"untrained", "trained"}) {
     EXPECT_EQ(json.at(when).at("protocol").at("queries"), 4000) << when;
@@ -59,6 +104,11 @@ TEST(DemoCommand, ReachesItsNumbersAndShowsThem) {
   const Json metrics =
       Json::parse(read_file(out + "/run/metrics.json", uint64_t{1} << 20));
   EXPECT_EQ(metrics.at("history").size(), 6u);
+  for (const std::string command : json.at("next")) {
+    EXPECT_NE(command.find(" --plugin " + plugin), std::string::npos);
+  }
+  EXPECT_EQ(count_of(page, "kith --plugin " + plugin + " demo"), 1);
+  expect_commands_work(json.at("next"), folder);
 }
 
 TEST(DemoCommand, RefusesAWrongOverride) {

@@ -1,0 +1,117 @@
+// What was searched with, and what was found.
+
+import { imageAddress } from './client.js';
+
+const at = id => document.getElementById(id);
+const kThumbnail = '?size=320';
+
+let releases = [];  // of the images that are shown
+
+export function showSearching() {
+  at('outcome').hidden = false;
+  at('outcome').setAttribute('aria-busy', 'true');
+  at('state').textContent = 'Searching\u2026';
+}
+
+export function clearOutcome() {
+  releases.splice(0).forEach(release => release());
+  at('hits').replaceChildren();
+  at('state').textContent = '';
+  at('outcome').removeAttribute('aria-busy');
+  at('outcome').hidden = true;
+}
+
+// `query`: { picture, name }, or an item of the index, { position, label,
+// path }. `filter`: the class that was asked for, or ''. Images that are still
+// loading when `signal` is aborted are left.
+export function showOutcome(query, reply, filter, signal) {
+  releases.splice(0).forEach(release => release());
+  showQuery(query, signal);
+  at('hits').replaceChildren(
+      ...reply.results.map((hit, i) => makeHit(hit, i + 1, signal)));
+  at('state').textContent = summary(reply, filter);
+  at('outcome').removeAttribute('aria-busy');
+}
+
+// For keyboards and screen readers the results come next; the page is scrolled
+// only if they are out of sight.
+export function moveToOutcome() {
+  at('outcome-title').focus({ preventScroll: true });
+  const { top } = at('outcome').getBoundingClientRect();
+  if (top < 0 || top > innerHeight / 2) at('outcome').scrollIntoView();
+}
+
+function showQuery(query, signal) {
+  const image = at('query-picture');
+  const own = 'picture' in query;
+  at('query-kind').textContent = own ? 'Your picture' : 'From the index';
+  at('query-name').textContent = own ? query.name : query.label;
+  at('query-detail').textContent = own ? '' : query.path;
+  image.alt = own ? 'Your picture' : `Image ${query.label || query.path}`;
+  if (!own) return load(image, `/api/items/${query.position}/image`, signal);
+  const address = URL.createObjectURL(query.picture);
+  releases.push(() => URL.revokeObjectURL(address));
+  setImage(image, address);
+}
+
+// Without its image a frame says so.
+function setImage(image, address) {
+  const miss = missed => {
+    image.hidden = missed;
+    image.parentElement.classList.toggle('missing', missed);
+  };
+  image.onload = () => miss(false);
+  image.onerror = () => miss(true);
+  if (address) image.src = address; else miss(true);
+}
+
+async function load(image, path, signal) {
+  try {
+    const { address, release } = await imageAddress(path, signal);
+    if (signal.aborted) return release();
+    releases.push(release);
+    setImage(image, address);
+  } catch {
+    if (!signal.aborted) setImage(image, null);
+  }
+}
+
+function makeHit(hit, rank, signal) {
+  const element = at('hit').content.cloneNode(true);
+  const part = selector => element.querySelector(selector);
+  const similarity = hit.similarity.toFixed(3).replace('-', '\u2212');
+  const link = part('a');
+  link.href = `/#item=${hit.position}`;
+  // What the caption leaves out of a long name.
+  link.title = hit.label ? `${hit.label}\n${hit.path}` : hit.path;
+  link.setAttribute('aria-label', `${rank}: ${hit.label || hit.path}, ` +
+                    `similarity ${similarity}. Search with this image`);
+  part('.rank').textContent = rank;
+  part('.caption').textContent = hit.label || hit.path.split('/').pop();
+  part('.number').textContent = similarity;
+  part('.bar span').style.width =
+      `${100 * Math.min(1, Math.max(0, hit.similarity))}%`;
+  load(part('img'), hit.image + kThumbnail, signal);
+  return element;
+}
+
+// The label that most results have, and how many; the nearest of equals.
+function commonLabel(results) {
+  const counts = new Map();
+  for (const { label } of results) {
+    counts.set(label, (counts.get(label) || 0) + 1);
+  }
+  return [...counts].sort((a, b) => b[1] - a[1])[0];
+}
+
+function summary({ results, milliseconds }, filter) {
+  const total = results.length;
+  if (total === 0) {
+    return filter ? `No other image of class ${filter}.` : 'Nothing was found.';
+  }
+  const [label, count] = commonLabel(results);
+  const share = filter || !label || total === 1
+      ? '' : `, ${count === total ? 'all' : count} of class ${label}`;
+  return `${total} ${total === 1 ? 'image' : 'images'} in ` +
+         `${Math.ceil(milliseconds)} ms${share}.`;
+}

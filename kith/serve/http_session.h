@@ -1,0 +1,95 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>  // Boost 1.74 uses std::exchange without it
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+#include "kith/core/timer.h"
+#include "kith/serve/http.h"
+#include "kith/serve/http_head.h"
+#include "kith/serve/http_message.h"
+#include "kith/serve/http_server.h"
+
+// Only for the files of the server: others need no Boost.
+
+namespace kith {
+
+/// What the connections of a server share.
+struct HttpShared {
+  HttpOptions options;
+  HttpHandler& handler;
+  ServeMetrics& metrics;
+  HttpAddress address = {};
+  std::atomic<bool> stopping = false;
+  std::atomic<int64_t> connections = 0;  ///< Without those refused.
+  std::atomic<int64_t> refusals = 0;     ///< Connections being refused.
+  std::atomic<uint64_t> body_bytes = 0;  ///< Of bodies, as far as they came.
+};
+
+/// One connection: reads a request, hands it on, writes the answer, and so on
+/// until either side has enough. Every step has a time limit. It keeps itself
+/// alive; all of it runs on the strand of its socket.
+class HttpSession : public std::enable_shared_from_this<HttpSession> {
+ public:
+  /// One that is refused answers 503 to whatever comes, and closes.
+  HttpSession(boost::asio::ip::tcp::socket socket, HttpShared& shared,
+              bool is_refused);
+  ~HttpSession();
+  HttpSession(const HttpSession&) = delete;
+  HttpSession& operator=(const HttpSession&) = delete;
+
+  void start();
+
+  /// Closes the connection when the request in work, if any, is answered.
+  void finish();
+
+ private:
+  using Error = boost::system::error_code;
+  using Parser =
+      boost::beast::http::request_parser<boost::beast::http::string_body>;
+
+  void limit(double seconds);
+  void limit_nothing();
+  void wait_for_deadline();
+
+  void wait_for_request();
+  void read_header();
+  void on_header(const Error& error);
+  void on_bad_request(const Error& error);
+  void on_late();
+  void say_continue();
+  void start_body();
+  void read_body();
+  bool count_body();
+  void hand_on();
+  void send(HttpResponse response);
+  void on_sent(const Error& error);
+  void close_kindly();
+  void drop_input();
+  void close();
+
+  boost::asio::ip::tcp::socket socket_;
+  boost::asio::steady_timer deadline_;  ///< Of the step in work.
+  boost::beast::flat_buffer buffer_;
+  HttpShared& shared_;
+  bool is_refused_;
+  std::optional<Parser> parser_;
+  std::optional<HttpMessage> message_;  ///< Being written.
+  HttpHead head_;
+  HttpManner manner_;
+  const char* route_ = "none";  ///< Of the answer being written.
+  Timer timer_;                 ///< Since the header was there.
+  uint64_t body_bytes_ = 0;     ///< Of shared_.body_bytes.
+  bool reads_header_ = false;   ///< No request is in work.
+  bool is_late_ = false;        ///< The step in work took too long.
+};
+
+}  // namespace kith

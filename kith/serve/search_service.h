@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kith/core/error.h"
+#include "kith/data/decode.h"
+#include "kith/data/image.h"
+#include "kith/eval/descriptor.h"
+#include "kith/index/stored_index.h"
+#include "kith/models/embedding_net.h"
+#include "kith/serve/serve_metrics.h"
+
+namespace kith {
+
+struct ServiceOptions {
+  int64_t batch = 32;   ///< Most pictures through the network at once.
+  int64_t wait_ms = 2;  ///< How long the first of a batch waits for others.
+  int64_t queue = 256;  ///< Searches that may wait; more are refused.
+  int64_t queue_bytes = 512 << 20;  ///< Of their pictures; more are refused.
+  int64_t most_neighbours = 100;
+  DecodeLimits limits = {};  ///< Of what clients send.
+  /// How the index's embeddings were made of images.
+  DescriptorOptions descriptor = {};
+};
+
+/// More searches wait than may, or the service has stopped: try again later.
+class BusyError : public RunError {
+ public:
+  using RunError::RunError;
+};
+
+/// Searches an index for pictures: requests of many threads go through the
+/// network in batches, on one thread of its own. All functions may be called
+/// from several threads.
+class SearchService {
+ public:
+  /// Takes what was found, nearest first, or the reason why nothing was.
+  using Done = std::function<void(std::vector<SearchHit>, std::exception_ptr)>;
+
+  /// ConfigError if the network's embeddings do not fit the index.
+  SearchService(std::unique_ptr<EmbeddingNet> net, StoredIndex index,
+                const ServiceOptions& options);
+  ~SearchService();
+
+  /// Makes the image small on the calling thread, and hands it on: `done` is
+  /// called on the service's thread and throws nothing. Finds items of a class
+  /// only, unless `label` is empty. BusyError (and no call of `done`) if too
+  /// many wait.
+  void submit(const Image& image, int64_t k, const std::string& label,
+              Done done);
+
+  /// The same with an item of the index, which does not find itself.
+  /// ItemPictureError if the index cannot tell its vector and its file cannot
+  /// be read.
+  void submit_item(int64_t position, int64_t k, const std::string& label,
+                   Done done);
+
+  /// The same two, waiting for the result.
+  std::vector<SearchHit> search(const Image& image, int64_t k,
+                                const std::string& label);
+  std::vector<SearchHit> search_item(int64_t position, int64_t k,
+                                     const std::string& label);
+
+  /// Ends the batch in work; searches that wait get a BusyError. No `done` is
+  /// called afterwards.
+  void stop();
+
+  const StoredIndex& index() const;
+  const ServiceOptions& options() const;
+  ServiceStats stats() const;
+
+ private:
+  class Worker;
+  std::unique_ptr<Worker> worker_;
+};
+
+}  // namespace kith

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace kith {
+
+/// Counts of values up to each of some bounds, as Prometheus wants them.
+template <size_t N>
+struct Histogram {
+  std::array<int64_t, N + 1> counts{};  ///< The last: above all bounds.
+  double sum = 0;
+
+  void add(double value, const std::array<double, N>& bounds) {
+    size_t i = 0;
+    while (i < N && value > bounds[i]) ++i;
+    ++counts[i];
+    sum += value;
+  }
+};
+
+inline constexpr std::array<double, 12> kSecondBounds = {
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5};
+inline constexpr std::array<double, 9> kBatchBounds = {1,  2,  4,   8,  16,
+                                                       32, 64, 128, 256};
+
+/// What a service tells of itself.
+struct ServiceStats {
+  int64_t queued = 0;  ///< Searches that wait.
+  Histogram<kBatchBounds.size()> batches;
+};
+
+/// What a server counts. Safe to use from several threads.
+class ServeMetrics {
+ public:
+  void answered(const std::string& route, int status, double seconds);
+  void connection_opened();
+  void connection_closed();
+  void connection_refused();
+
+  /// In the text format of Prometheus (version 0.0.4).
+  std::string text(const ServiceStats& service, int64_t items) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::pair<std::string, int>, int64_t> answers_;
+  std::map<std::string, Histogram<kSecondBounds.size()>> seconds_;
+  int64_t connections_ = 0;
+  int64_t refused_ = 0;
+};
+
+}  // namespace kith

@@ -1,0 +1,157 @@
+#include "kith/serve/search_service.h"
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "kith/serve/embed_queries.h"
+#include "tests/serve/small_index.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/torch/tensors.h"
+
+namespace kith {
+namespace {
+
+TEST(EmbedQueries, AreWhatEvaluationGivesInBatchesAndOneByOne) {
+  DescriptorOptions several;
+  several.scales = {1, 0.5};
+  several.flip = true;
+  DescriptorOptions whole;
+  whole.long_side = 40;
+  for (const DescriptorOptions& descriptor :
+       {DescriptorOptions{}, several, whole}) {
+    const SmallIndex small(descriptor);
+    const Tensor expected = small.embeddings();
+    const auto net = SmallIndex::net();
+    std::vector<std::vector<Image>> all;
+    for (int64_t i = 0; i < SmallIndex::kCount; ++i) {
+      all.push_back(
+          make_pictures(SmallIndex::picture(i), net->input(), descriptor));
+      std::vector<std::vector<Image>> one = {all.back()};
+      EXPECT_LE(max_difference(embed_queries(*net, one, descriptor, 8)[0],
+                               expected[i]),
+                1e-6);
+    }
+    EXPECT_LE(max_difference(embed_queries(*net, all, descriptor, 8), expected),
+              1e-6);
+  }
+}
+
+TEST(SearchService, FindsAPictureAndItsItemsNeighbours) {
+  const SmallIndex small;
+  SearchService service(SmallIndex::net(), small.index(), {});
+  for (int64_t i = 0; i < SmallIndex::kCount; ++i) {
+    const auto hits = service.search(SmallIndex::picture(i), 3, "");
+    ASSERT_EQ(hits.size(), 3U);
+    EXPECT_EQ(hits[0].position, i);
+    EXPECT_NEAR(hits[0].similarity, 1, 1e-5);
+    const auto similar = service.search_item(i, 2, "");
+    ASSERT_EQ(similar.size(), 2U);
+    EXPECT_EQ(similar[0].position, hits[1].position);
+    EXPECT_EQ(similar[1].position, hits[2].position);
+  }
+  const auto odd = service.search(SmallIndex::picture(4), 100, "odd");
+  EXPECT_EQ(odd.size(), 6U);
+  for (const SearchHit& hit : odd) EXPECT_EQ(hit.position % 2, 1);
+  EXPECT_EQ(service.search_item(3, 100, "odd").size(), 5U);
+  EXPECT_EQ(service.search_item(3, 100, "").size(), 11U);
+}
+
+TEST(SearchService, GathersRequestsOfManyThreads) {
+  const SmallIndex small;
+  ServiceOptions options;
+  options.batch = 4;
+  options.wait_ms = 200;
+  SearchService service(SmallIndex::net(), small.index(), options);
+  std::vector<std::thread> threads;
+  std::atomic<int> right = 0;
+  for (int64_t i = 0; i < SmallIndex::kCount; ++i) {
+    threads.emplace_back([&service, &right, i] {
+      const auto hits = service.search(SmallIndex::picture(i), 1 + i % 3, "");
+      if (hits.at(0).position == i &&
+          hits.size() == static_cast<size_t>(1 + i % 3)) {
+        ++right;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, SmallIndex::kCount);
+  EXPECT_EQ(service.stats().queued, 0);
+  EXPECT_EQ(service.stats().batches.sum, SmallIndex::kCount);
+  // Of at most four; fewer than one each.
+  EXPECT_GE(service.stats().batches.counts[2], 1);
+}
+
+TEST(SearchService, RefusesWhatDoesNotFitTheQueueAndWhenItStops) {
+  const SmallIndex small;
+  ServiceOptions options;
+  options.batch = 3;
+  options.queue = 2;
+  options.wait_ms = 60'000;  // never full: all of it waits
+  SearchService service(SmallIndex::net(), small.index(), options);
+  std::promise<void> first;
+  std::promise<void> second;
+  const auto keep = [](std::promise<void>& promise) {
+    return [&promise](const std::vector<SearchHit>&,
+                      const std::exception_ptr& error) {
+      promise.set_exception(error);
+    };
+  };
+  service.submit_item(0, 1, "", keep(first));
+  service.submit(SmallIndex::picture(0), 1, "", keep(second));
+  expect_error<BusyError>([&] { service.search_item(1, 1, ""); }, "2");
+  service.stop();
+  expect_error<BusyError>([&] { first.get_future().get(); }, "stop");
+  expect_error<BusyError>([&] { second.get_future().get(); }, "stop");
+  expect_error<BusyError>([&] { service.search_item(1, 1, ""); }, "stopped");
+}
+
+TEST(SearchService, RefusesPicturesThatTakeTooMuchWhileTheyWait) {
+  const SmallIndex small;
+  ServiceOptions options;
+  options.batch = 10;
+  options.wait_ms = 60'000;  // never full: all of it waits
+  // Two and no more, though the queue is longer.
+  const auto net = SmallIndex::net();
+  const std::vector<Image> pictures =
+      make_pictures(SmallIndex::picture(0), net->input(), options.descriptor);
+  options.queue_bytes = static_cast<int64_t>(2 * pictures.at(0).pixels.size());
+  SearchService service(SmallIndex::net(), small.index(), options);
+  const auto drop = [](const std::vector<SearchHit>&,
+                       const std::exception_ptr&) {};
+  service.submit(SmallIndex::picture(0), 1, "", drop);
+  service.submit(SmallIndex::picture(1), 1, "", drop);
+  expect_error<BusyError>(
+      [&] { service.submit(SmallIndex::picture(2), 1, "", drop); },
+      "pictures of the searches that wait",
+      std::to_string(options.queue_bytes));
+  service.submit_item(3, 1, "", drop);  // has a vector, no picture
+  EXPECT_EQ(service.stats().queued, 3);
+  service.stop();
+}
+
+TEST(SearchService, HasPlaceAgainWhenPicturesAreTaken) {
+  const SmallIndex small;
+  ServiceOptions options;
+  options.queue_bytes = 1;  // one at a time
+  options.wait_ms = 0;
+  SearchService service(SmallIndex::net(), small.index(), options);
+  for (int64_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(service.search(SmallIndex::picture(i), 1, "").at(0).position, i);
+  }
+}
+
+TEST(SearchService, RefusesAModelOfAnotherDimension) {
+  const SmallIndex small;
+  auto other = std::make_unique<EmbeddingNet>(complete_model(
+      parse_config("{input: {size: 16}, backbone: {name: convnet, width: 4}, "
+                   "head: {dim: 8}}",
+                   "test")));
+  expect_error<ConfigError>(
+      [&] { SearchService(std::move(other), small.index(), {}); }, "8", "6");
+}
+
+}  // namespace
+}  // namespace kith
