@@ -1,5 +1,5 @@
-# `cmake --install` and find_package(kith): targets kith::kith_base and
-# kith::kith.
+# `cmake --install`: program, manual page, recipes, examples, libraries, headers,
+# and for find_package(kith) the targets kith::kith_base and kith::kith.
 include(CMakePackageConfigHelpers)
 
 set(installed kith_base)
@@ -16,10 +16,27 @@ foreach(target kith_base kith kith_ops kith_program)
   endif()
 endforeach()
 install(DIRECTORY kith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.h")
+  FILES_MATCHING PATTERN "*.h"
+  # Of use inside the library only; some need Boost or nlohmann-json, which
+  # whoever uses kith need not have.
+  REGEX "/serve/(answers|http_head|http_message|http_session)\\.h$" EXCLUDE
+  REGEX "/(look/json_fields|index/faiss/check_loaded)\\.h$" EXCLUDE
+  REGEX "/train/(run_state|eval_table|export_text)\\.h$" EXCLUDE)
 if(TARGET kith_program)
   install(TARGETS kith_program)
   install(DIRECTORY recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/kith)
+  install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+    FILES_MATCHING PATTERN "*.cpp" PATTERN "*.py"
+    PATTERN __pycache__ EXCLUDE)
+  install(FILES cmake/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  set(man_page ${PROJECT_BINARY_DIR}/kith.1)
+  add_custom_command(OUTPUT ${man_page} VERBATIM
+    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:kith_program>
+      -DVERSION=${PROJECT_VERSION} -DOUT=${man_page}
+      -P ${PROJECT_SOURCE_DIR}/cmake/KithManPage.cmake
+    DEPENDS kith_program ${PROJECT_SOURCE_DIR}/cmake/KithManPage.cmake)
+  add_custom_target(kith_man ALL DEPENDS ${man_page})
+  install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endif()
 if(TARGET kith_ops)
   install(TARGETS kith_ops)
@@ -36,3 +53,6 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/kithConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/kithConfig.cmake
   ${PROJECT_BINARY_DIR}/kithConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kith)
+if(PROJECT_IS_TOP_LEVEL)
+  include(KithPackage)
+endif()
