@@ -21,6 +21,7 @@ std::string recall_text(const std::map<std::string, double>& recall) {
   std::map<std::pair<size_t, std::string>, double> sorted;
   for (const auto& [name, value] : recall) sorted[{name.size(), name}] = value;
   std::vector<std::string> words;
+  words.reserve(sorted.size());
   for (const auto& [key, value] : sorted) {
     words.push_back(key.second + " " + format_fixed(100 * value, 1) + "%");
   }

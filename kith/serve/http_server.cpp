@@ -39,7 +39,7 @@ std::string bind_remedy(const Error& error) {
 
 asio::ip::address parse_address(const std::string& host) {
   Error error;
-  const asio::ip::address address =
+  asio::ip::address address =
       asio::ip::make_address(host == "localhost" ? "127.0.0.1" : host, error);
   if (!error) return address;
   throw ConfigError("--host '" + host +
