@@ -42,8 +42,11 @@ void check_fit(const std::string& path, const VectorIndex& index,
   }
 }
 
-void check_record_is_there(const std::string& path) {
-  if (!fs::exists(path) || fs::exists(record_path(path))) return;
+void check_files_are_there(const std::string& path) {
+  if (!fs::exists(path)) {
+    throw DataError(path + ": no such file; kith index makes an index");
+  }
+  if (fs::exists(record_path(path))) return;
   throw DataError(record_path(path) +
                   " is missing, which says what the index beside it is: keep " +
                   "the three files together, or make it anew");
@@ -179,7 +182,7 @@ StoredIndex::StoredIndex(std::unique_ptr<VectorIndex> index, ItemTable items,
 
 StoredIndex StoredIndex::open(const std::string& path, int64_t memory_mb,
                               c10::Device device) {
-  check_record_is_there(path);
+  check_files_are_there(path);
   IndexRecord record = read_index_record(record_path(path));
   auto index = load_vector_index(path, memory_mb, device);
   ItemTable items = read_items(items_path(path));

@@ -253,6 +253,8 @@ TEST_F(StoredIndexTest, SaysWhichFileIsMissingOrDoesNotFit) {
   refused(path_ + ".items.csv");
   std::filesystem::remove(path_ + ".json");
   refused(path_ + ".json", "is missing", "keep the three files together");
+  std::filesystem::remove(path_);
+  refused(path_, "no such file", "kith index");
 }
 
 TEST_F(StoredIndexTest, DamageIsAnErrorOrAnotherIndex) {
