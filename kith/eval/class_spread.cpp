@@ -6,7 +6,7 @@
 #include <torch/torch.h>
 
 #include "kith/eval/class_index.h"
-#include "kith/eval/row_blocks.h"
+#include "kith/index/row_blocks.h"
 #include "kith/ops/pairwise.h"
 
 namespace kith {

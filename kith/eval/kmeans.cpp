@@ -8,7 +8,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/rng.h"
-#include "kith/eval/row_blocks.h"
+#include "kith/index/row_blocks.h"
 #include "kith/ops/gpu.h"
 
 namespace kith {

@@ -13,7 +13,7 @@
 #include <torch/torch.h>
 
 #include "kith/eval/class_index.h"
-#include "kith/eval/row_blocks.h"
+#include "kith/index/row_blocks.h"
 
 namespace kith {
 namespace {

@@ -7,10 +7,10 @@
 #include <torch/torch.h>
 
 #include "kith/eval/relevance.h"
-#include "kith/eval/row_blocks.h"
 #include "kith/index/flat.h"
 #include "kith/index/products.h"
 #include "kith/index/ranks.h"
+#include "kith/index/row_blocks.h"
 
 namespace kith {
 namespace {

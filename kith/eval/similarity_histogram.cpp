@@ -12,7 +12,7 @@
 #include "kith/core/error.h"
 #include "kith/eval/draw_places.h"
 #include "kith/eval/relevance.h"
-#include "kith/eval/row_blocks.h"
+#include "kith/index/row_blocks.h"
 #include "kith/ops/gpu.h"
 
 namespace kith {

@@ -9,7 +9,7 @@
 
 #include "kith/core/error.h"
 #include "kith/eval/class_index.h"
-#include "kith/eval/row_blocks.h"
+#include "kith/index/row_blocks.h"
 
 namespace kith {
 namespace {

@@ -1,5 +1,6 @@
 #include "kith/index/rows.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <torch/torch.h>
@@ -7,6 +8,7 @@
 #include "kith/core/error.h"
 #include "kith/core/npy.h"
 #include "kith/core/tensor_io.h"
+#include "kith/index/row_blocks.h"
 #include "kith/ops/pairwise.h"
 
 namespace kith {
@@ -144,19 +146,10 @@ Rows joined_rows(const Rows& first, const Rows& second) {
 }
 
 Tensor rows_at(const Rows& rows, const std::vector<int64_t>& positions) {
-  const auto count = static_cast<int64_t>(positions.size());
-  Tensor drawn = torch::empty({count, rows.dim()}, at::kFloat);
-  for (int64_t i = 0; i < count;) {
-    const int64_t first = positions[static_cast<size_t>(i)];
-    int64_t run = 1;  // neighbours are read together
-    while (i + run < count &&
-           positions[static_cast<size_t>(i + run)] == first + run) {
-      ++run;
-    }
-    drawn.narrow(0, i, run).copy_(rows.read(first, run));
-    i += run;
-  }
-  return drawn;
+  constexpr int64_t kBlockNumbers = 1 << 20;
+  return gather_rows(rows, positions,
+                     std::max<int64_t>(kBlockNumbers / rows.dim(), 1))
+      .cpu();
 }
 
 bool all_finite(const Tensor& rows) {

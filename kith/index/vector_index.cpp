@@ -1,6 +1,5 @@
 #include "kith/index/vector_index.h"
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -9,6 +8,7 @@
 #include "kith/core/file.h"
 #include "kith/index/faiss_index.h"
 #include "kith/index/kinds/exact.h"
+#include "kith/index/row_blocks.h"
 
 namespace kith {
 
@@ -19,9 +19,8 @@ VectorIndexRegistry& vector_index_registry() {
 
 void VectorIndex::add_rows(const Rows& rows) {
   constexpr int64_t kBlock = 16384;
-  for (int64_t first = 0; first < rows.count(); first += kBlock) {
-    add(rows.read(first, std::min(kBlock, rows.count() - first)));
-  }
+  for_each_block(rows, kBlock,
+                 [this](int64_t, const Tensor& block) { add(block); });
 }
 
 Tensor check_index_rows(const Tensor& rows, int64_t dim) {

@@ -8,7 +8,7 @@
 
 #include "kith/core/error.h"
 #include "kith/eval/draw_places.h"
-#include "kith/eval/row_blocks.h"
+#include "kith/index/row_blocks.h"
 
 namespace kith {
 namespace {

@@ -6,6 +6,7 @@
 #include <torch/torch.h>
 
 #include "kith/index/flat_file.h"
+#include "kith/index/row_blocks.h"
 
 namespace kith {
 namespace {
@@ -101,12 +102,10 @@ class ExactIndex final : public VectorIndex {
         std::filesystem::equivalent(file_, path, none)) {
       return;  // it is the file
     }
-    const Rows all = rows();
-    write_flat_file(path, dim_, [&](FlatFileWriter& writer) {
-      const int64_t step = block_rows(dim_);
-      for (int64_t i = 0; i < all.count(); i += step) {
-        writer.add(all.read(i, std::min(step, all.count() - i)).cpu());
-      }
+    write_flat_file(path, dim_, [this](FlatFileWriter& writer) {
+      for_each_block(
+          rows(), block_rows(dim_),
+          [&writer](int64_t, const Tensor& block) { writer.add(block.cpu()); });
     });
   }
 

@@ -1,4 +1,4 @@
-#include "kith/eval/row_blocks.h"
+#include "kith/index/row_blocks.h"
 
 #include <string>
 
