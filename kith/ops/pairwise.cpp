@@ -16,8 +16,30 @@ Tensor safe_sqrt(const Tensor& squared) {
 }  // namespace
 
 Tensor normalize_rows(const Tensor& x) {
-  const Tensor norm = safe_sqrt(x.square().sum(1, /*keepdim=*/true));
-  return x / norm.masked_fill(norm == 0, 1);
+  const at::ScalarType type = x.scalar_type();
+  if (type != at::kFloat && type != at::kDouble) {
+    return normalize_rows(x.to(at::kFloat)).to(type);
+  }
+  if (x.numel() == 0) return x.clone();
+  // The scale is a constant: it cancels in the value and in the gradient.
+  const Tensor scaled = x / row_scales(x);
+  const Tensor norm = scaled.norm(2, 1, /*keepdim=*/true);
+  return scaled / norm.masked_fill(norm == 0, 1);
+}
+
+Tensor row_scales(const Tensor& x) {
+  const at::NoGradGuard no_grad;
+  if (x.numel() == 0) return torch::ones({x.size(0), 1}, x.options());
+  const Tensor largest = x.detach().abs().amax(1, /*keepdim=*/true);
+  // Of a floating point number the bits of the exponent alone are its power of
+  // two. None are set in zero and in what is next to it.
+  const Tensor power =
+      x.scalar_type() == at::kDouble
+          ? largest.view(at::kLong)
+                .bitwise_and(int64_t{0x7ff0000000000000})
+                .view(at::kDouble)
+          : largest.view(at::kInt).bitwise_and(0x7f800000).view(at::kFloat);
+  return power.masked_fill(power == 0, 1);
 }
 
 Tensor norm_penalty(const Tensor& x, double weight, bool squared) {

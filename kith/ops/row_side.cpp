@@ -4,13 +4,16 @@
 
 #include <torch/torch.h>
 
+#include "kith/ops/pairwise.h"
+
 namespace kith {
 
 RowSide::RowSide(const Tensor& vectors, SortedSet sorted, bool normalize,
                  bool euclidean)
     : set(std::move(sorted)), x(vectors.index_select(0, set.order)) {
   if (normalize) {
-    norms = x.norm(2, 1, /*keepdim=*/true);
+    scales = row_scales(x);
+    norms = x.div_(scales).norm(2, 1, /*keepdim=*/true);
     norms.masked_fill_(norms == 0, 1);
     x.div_(norms);
   }
@@ -19,7 +22,8 @@ RowSide::RowSide(const Tensor& vectors, SortedSet sorted, bool normalize,
 
 Tensor RowSide::gradient() {
   if (norms.defined()) {
-    dx.sub_(x * (x * dx).sum(1, /*keepdim=*/true)).div_(norms);
+    // One after the other: the product may be out of range.
+    dx.sub_(x * (x * dx).sum(1, /*keepdim=*/true)).div_(norms).div_(scales);
   }
   x.index_copy_(0, set.order, dx);  // into the copy, which is not needed more
   dx = Tensor();

@@ -9,7 +9,8 @@ namespace kith {
 struct RowSide {
   SortedSet set;
   Tensor x;            ///< [N, D] sorted, normalised if asked
-  Tensor norms;        ///< [N, 1] before normalisation
+  Tensor scales;       ///< [N, 1] row_scales() before normalisation,
+  Tensor norms;        ///< [N, 1] and the norms of what they left
   Tensor dx;           ///< [N, D]
   Tensor half_square;  ///< [N] |x|^2 / 2, if the loss is Euclidean
 

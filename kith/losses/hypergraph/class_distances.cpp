@@ -3,25 +3,16 @@
 #include <torch/torch.h>
 
 #include "kith/ops/gpu.h"
+#include "kith/ops/pairwise.h"
 
 namespace kith {
-namespace {
-
-/// As normalize_rows, in fewer operations, each of which is a launch on a GPU.
-/// The norm's gradient at zero is zero.
-Tensor unit_rows(const Tensor& x) {
-  const Tensor norm = x.norm(2, 1, /*keepdim=*/true);
-  return x / norm.masked_fill(norm == 0, 1);
-}
-
-}  // namespace
 
 Tensor class_distances(const Tensor& embeddings, const Tensor& means,
                        const Tensor& log_vars) {
   // TF32 would leave three digits of a difference that is scaled by tau.
   const ProductPrecision full(/*tf32=*/false);
-  const Tensor x = unit_rows(embeddings);
-  const Tensor mu = unit_rows(means);
+  const Tensor x = normalize_rows(embeddings);
+  const Tensor mu = normalize_rows(means);
   if (!log_vars.defined()) {
     const Tensor squares = mu.square().sum(1);  // [C]
     return torch::addmm(squares, x, mu.t(), 1, -2) +
