@@ -82,18 +82,20 @@ std::string usual_protocol(const std::string& data_set) {
 }
 
 Image DataSet::load(int64_t index) const {
-  Image image = read(index);
+  StoredImage stored = read(index);
   if (const std::optional<Box>& box = item(index).box) {
-    image = crop_to_box(image, *box,
-                        item(index).path + " (image " + std::to_string(index) +
-                            " of the list)");
+    stored.pixels = crop_to_box(stored.pixels, *box,
+                                item(index).path + " (image " +
+                                    std::to_string(index) + " of the list)");
   }
+  Image image = std::move(stored).upright();
   const int turns = item(index).quarter_turns;
-  return turns == 0 ? image : rotate90(image, turns);
+  if (turns == 0) return image;
+  return rotate90(image, turns);
 }
 
-Image DataSet::read(int64_t index) const {
-  return decode_image(item(index).path);
+StoredImage DataSet::read(int64_t index) const {
+  return decode_stored(item(index).path);
 }
 
 DataSetRegistry& data_set_registry() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kith/core/registry.h"
+#include "kith/data/exif.h"
 #include "kith/data/image.h"
 #include "kith/data/image_list.h"
 
@@ -41,7 +42,8 @@ class DataSet {
     kith::hold_out_fold(list_, folds, fold);
   }
 
-  /// The picture at a position of the list, cropped to its box and turned.
+  /// The picture at a position of the list: cropped to its box, which counts
+  /// pixels as they are stored, then turned as its EXIF says, then as its item.
   /// Safe to call from several threads. Throws DataError naming the file.
   Image load(int64_t index) const;
 
@@ -51,7 +53,7 @@ class DataSet {
   }
 
   /// The picture as stored or drawn. Default: decodes the file at item.path.
-  virtual Image read(int64_t index) const;
+  virtual StoredImage read(int64_t index) const;
 
   ImageList list_;
 };

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdio>
+#include <ctime>
 #include <string_view>
+#include <utility>
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
@@ -36,17 +39,33 @@ std::string guess_format(std::span<const uint8_t> bytes) {
   return "this is neither";
 }
 
+double thread_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) +
+         1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 }  // namespace
 
 Image decode_image(const std::string& path, const DecodeLimits& limits) {
-  const std::string contents = read_file(path, kMaxImageFileBytes);
-  return decode_image(
-      {reinterpret_cast<const uint8_t*>(contents.data()), contents.size()},
-      path, limits);
+  return decode_stored(path, limits).upright();
 }
 
 Image decode_image(std::span<const uint8_t> bytes, const std::string& name,
                    const DecodeLimits& limits) {
+  return decode_stored(bytes, name, limits).upright();
+}
+
+StoredImage decode_stored(const std::string& path, const DecodeLimits& limits) {
+  const std::string contents = read_file(path, kMaxImageFileBytes);
+  return decode_stored(
+      {reinterpret_cast<const uint8_t*>(contents.data()), contents.size()},
+      path, limits);
+}
+
+StoredImage decode_stored(std::span<const uint8_t> bytes,
+                          const std::string& name, const DecodeLimits& limits) {
   if (has_magic(bytes, 0, "\xff\xd8\xff")) {
     return detail::decode_jpeg(bytes, name, limits);
   }
@@ -59,6 +78,34 @@ Image decode_image(std::span<const uint8_t> bytes, const std::string& name,
 }
 
 namespace detail {
+
+DecodeClock::DecodeClock(const DecodeLimits& limits, uint64_t file_bytes)
+    : begin_(thread_seconds()),
+      limit_(limits.seconds),
+      seconds_per_million_(limits.seconds_per_million) {
+  add_pixels(file_bytes);
+}
+
+void DecodeClock::add_pixels(uint64_t pixels) {
+  limit_ += seconds_per_million_ * 1e-6 * static_cast<double>(pixels);
+}
+
+bool DecodeClock::is_over() {
+  constexpr unsigned kSteps = 16;
+  if (asked_++ % kSteps == 0 && thread_seconds() - begin_ > limit_) {
+    is_over_ = true;
+  }
+  return is_over_;
+}
+
+std::string DecodeClock::message() const {
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%.1f", limit_);
+  return std::string("decoding took more than ") + seconds +
+         " s of processor time, the limit for a file of its size: it is "
+         "damaged, or made to take long; save the picture again with another "
+         "program";
+}
 
 void check_size(uint64_t width, uint64_t height, const std::string& name,
                 const DecodeLimits& limits) {

@@ -24,14 +24,17 @@ constexpr int kMaxScans = 500;
 constexpr int kUsualScans = 20;
 constexpr int64_t kMaxScanPixels = 2'000'000'000;
 
-struct ErrorState {
+/// What functions that libjpeg calls know.
+struct State {
   jpeg_error_mgr manager{};
   std::jmp_buf jump{};
   char message[JMSG_LENGTH_MAX] = {};
+  int orientation = 1;
+  DecodeClock clock;
 };
 
 [[noreturn]] void fail(j_common_ptr info) {
-  auto* state = static_cast<ErrorState*>(info->client_data);
+  auto* state = static_cast<State*>(info->client_data);
   state->manager.format_message(info, state->message);
   std::longjmp(state->jump, 1);
 }
@@ -48,12 +51,44 @@ void on_message(j_common_ptr info, int level) {
 }
 
 [[noreturn]] void fail_with(j_common_ptr info, const char* message) {
-  auto* state = static_cast<ErrorState*>(info->client_data);
+  auto* state = static_cast<State*>(info->client_data);
   std::snprintf(state->message, sizeof state->message, "%s", message);
   std::longjmp(state->jump, 1);
 }
 
+void check_time(j_common_ptr info) {
+  auto* state = static_cast<State*>(info->client_data);
+  if (state->clock.is_over()) std::longjmp(state->jump, 1);
+}
+
+// Looks at each APP1 segment where it lies. libjpeg's own way is to keep all of
+// them in a list, and to walk to its end for each.
+boolean on_app1(j_decompress_ptr info) {
+  const auto common = reinterpret_cast<j_common_ptr>(info);
+  auto* state = static_cast<State*>(info->client_data);
+  check_time(common);
+  jpeg_source_mgr* source = info->src;
+  // The whole file is in memory: what is not there never comes.
+  constexpr size_t kLengthBytes = 2;
+  if (source->bytes_in_buffer < kLengthBytes) {
+    fail_with(common, "it ends within a marker");
+  }
+  const JOCTET* segment = source->next_input_byte;
+  const size_t length = size_t{segment[0]} << 8 | segment[1];
+  if (length < kLengthBytes || length > source->bytes_in_buffer) {
+    fail_with(common, "a marker is longer than what is left, or too short");
+  }
+  if (state->orientation == 1) {
+    state->orientation =
+        exif_orientation({segment + kLengthBytes, length - kLengthBytes});
+  }
+  source->next_input_byte += length;
+  source->bytes_in_buffer -= length;
+  return TRUE;
+}
+
 void on_progress(j_common_ptr common) {
+  check_time(common);
   const auto* info = reinterpret_cast<j_decompress_ptr>(common);
   const int64_t scans = info->input_scan_number;
   const int64_t pixels = int64_t{info->image_width} * info->image_height;
@@ -68,11 +103,12 @@ void on_progress(j_common_ptr common) {
 // skips none; memory of libjpeg is freed with the object.
 class JpegDecoder {
  public:
-  explicit JpegDecoder(const std::string& name) : name_(name) {
-    info_.err = jpeg_std_error(&error_.manager);
-    info_.client_data = &error_;
-    error_.manager.error_exit = fail;
-    error_.manager.emit_message = on_message;
+  JpegDecoder(const std::string& name, DecodeClock clock)
+      : name_(name), state_{.clock = clock} {
+    info_.err = jpeg_std_error(&state_.manager);
+    info_.client_data = &state_;
+    state_.manager.error_exit = fail;
+    state_.manager.emit_message = on_message;
     progress_.progress_monitor = on_progress;
   }
   ~JpegDecoder() { jpeg_destroy_decompress(&info_); }
@@ -80,12 +116,13 @@ class JpegDecoder {
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
   jpeg_decompress_struct& info() { return info_; }
+  State& state() { return state_; }
 
   void read_header(std::span<const uint8_t> bytes) {
     guarded([&] {
       jpeg_create_decompress(&info_);
       info_.progress = &progress_;
-      jpeg_save_markers(&info_, JPEG_APP0 + 1, 0xffff);
+      jpeg_set_marker_processor(&info_, JPEG_APP0 + 1, on_app1);
       jpeg_mem_src(&info_, bytes.data(),
                    static_cast<unsigned long>(bytes.size()));
       jpeg_read_header(&info_, TRUE);
@@ -94,8 +131,11 @@ class JpegDecoder {
 
   template <typename Step>
   void guarded(const Step& step) {
-    if (setjmp(error_.jump) != 0) {
-      throw DataError(name_ + ": truncated or corrupt JPEG: " + error_.message);
+    if (setjmp(state_.jump) != 0) {
+      if (state_.clock.is_over()) {
+        throw DataError(name_ + ": " + state_.clock.message());
+      }
+      throw DataError(name_ + ": truncated or corrupt JPEG: " + state_.message);
     }
     step();
   }
@@ -103,7 +143,7 @@ class JpegDecoder {
  private:
   const std::string& name_;
   jpeg_decompress_struct info_{};
-  ErrorState error_;
+  State state_;
   jpeg_progress_mgr progress_{};
 };
 
@@ -139,28 +179,19 @@ void cmyk_to_rgb(const uint8_t* cmyk, uint8_t* rgb, int width, bool inverted) {
   }
 }
 
-int orientation_of(const jpeg_decompress_struct& info) {
-  for (const auto* marker = info.marker_list; marker != nullptr;
-       marker = marker->next) {
-    const std::span<const uint8_t> body(marker->data, marker->data_length);
-    const int orientation = exif_orientation(body);
-    if (orientation != 1) return orientation;
-  }
-  return 1;
-}
-
 }  // namespace
 
-Image decode_jpeg(std::span<const uint8_t> bytes, const std::string& name,
-                  const DecodeLimits& limits) {
-  JpegDecoder decoder(name);
+StoredImage decode_jpeg(std::span<const uint8_t> bytes, const std::string& name,
+                        const DecodeLimits& limits) {
+  JpegDecoder decoder(name, DecodeClock(limits, bytes.size()));
   decoder.read_header(bytes);
   jpeg_decompress_struct& info = decoder.info();
   check_size(info.image_width, info.image_height, name, limits);
+  decoder.state().clock.add_pixels(uint64_t{info.image_width} *
+                                   info.image_height);
   info.out_color_space = output_space(info, name);
   const bool cmyk = info.out_color_space == JCS_CMYK;
   const int channels = info.out_color_space == JCS_GRAYSCALE ? 1 : 3;
-  const int orientation = orientation_of(info);
 
   decoder.guarded([&] { jpeg_start_decompress(&info); });
   Image image(static_cast<int>(info.output_width),
@@ -177,7 +208,7 @@ Image decode_jpeg(std::span<const uint8_t> bytes, const std::string& name,
     }
     jpeg_finish_decompress(&info);
   });
-  return apply_orientation(std::move(image), orientation);
+  return {std::move(image), decoder.state().orientation};
 }
 
 }  // namespace kith::detail

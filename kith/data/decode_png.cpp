@@ -19,8 +19,9 @@ namespace {
 // nothing that has a destructor.
 class PngDecoder {
  public:
-  PngDecoder(std::span<const uint8_t> bytes, const std::string& name)
-      : name_(name), rest_(bytes) {
+  PngDecoder(std::span<const uint8_t> bytes, const std::string& name,
+             const DecodeLimits& limits)
+      : name_(name), rest_(bytes), clock_(limits, bytes.size()) {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error,
                                   on_warning);
     if (png_ != nullptr) info_ = png_create_info_struct(png_);
@@ -35,10 +36,19 @@ class PngDecoder {
 
   png_structp png() { return png_; }
   png_infop info() { return info_; }
+  DecodeClock& clock() { return clock_; }
+
+  /// In the middle of a step, where nothing can be thrown.
+  void check_time() {
+    if (clock_.is_over()) std::longjmp(jump_, 1);
+  }
 
   void read_header() {
     guarded([&] {
       png_set_read_fn(png_, this, on_read);
+      // All chunks but those that make the pixels (IHDR, PLTE, tRNS, IDAT) are
+      // skipped: libpng would unpack and keep up to 1000 texts of 8 MB.
+      png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
       // Our own limits give the better message.
       png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
       png_read_info(png_, info_);
@@ -48,6 +58,7 @@ class PngDecoder {
   template <typename Step>
   void guarded(const Step& step) {
     if (setjmp(jump_) != 0) {
+      if (clock_.is_over()) throw DataError(name_ + ": " + clock_.message());
       throw DataError(name_ + ": truncated or corrupt PNG: " + message_);
     }
     step();
@@ -65,6 +76,7 @@ class PngDecoder {
 
   static void on_read(png_structp png, png_bytep out, size_t size) {
     auto* self = static_cast<PngDecoder*>(png_get_io_ptr(png));
+    self->check_time();
     if (size > self->rest_.size()) png_error(png, "the file ends too early");
     std::memcpy(out, self->rest_.data(), size);
     self->rest_ = self->rest_.subspan(size);
@@ -72,6 +84,7 @@ class PngDecoder {
 
   const std::string& name_;
   std::span<const uint8_t> rest_;
+  DecodeClock clock_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
   std::jmp_buf jump_{};
@@ -125,13 +138,14 @@ Image composite_on_white(const std::vector<uint8_t>& pixels, int width,
 
 Image decode_png(std::span<const uint8_t> bytes, const std::string& name,
                  const DecodeLimits& limits) {
-  PngDecoder decoder(bytes, name);
+  PngDecoder decoder(bytes, name, limits);
   decoder.read_header();
   png_structp png = decoder.png();
   png_infop info = decoder.info();
   const png_uint_32 width = png_get_image_width(png, info);
   const png_uint_32 height = png_get_image_height(png, info);
   check_size(width, height, name, limits);
+  decoder.clock().add_pixels(uint64_t{width} * height);
   check_plausible(uint64_t{png_get_rowbytes(png, info)} * height, bytes.size(),
                   name);
 
@@ -149,6 +163,7 @@ Image decode_png(std::span<const uint8_t> bytes, const std::string& name,
     // Each pass of an interlaced file fills in some pixels of every row.
     for (int pass = 0; pass < passes; ++pass) {
       for (size_t y = 0; y < height; ++y) {
+        decoder.check_time();
         png_read_row(png, pixels.data() + y * stride, nullptr);
       }
     }

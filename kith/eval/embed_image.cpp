@@ -14,7 +14,7 @@ class OneImage final : public DataSet {
   }
 
  protected:
-  Image read(int64_t) const override { return image_; }
+  StoredImage read(int64_t) const override { return image_; }
 
  private:
   const Image& image_;

@@ -20,7 +20,7 @@ class Counting final : public DataSet {
   mutable std::vector<std::atomic<int>> reads;
 
  protected:
-  Image read(int64_t index) const override {
+  StoredImage read(int64_t index) const override {
     ++reads[static_cast<size_t>(index)];
     if (index == 7) throw DataError("broken");
     Image image(10, 10, 1);

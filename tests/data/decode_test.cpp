@@ -297,6 +297,47 @@ TEST(Decode, NamesAMissingFile) {
                           "No such file");
 }
 
+TEST(Decode, StopsWhenItsProcessorTimeIsOver) {
+  const Image image = gradient(64, 48, 3);
+  const std::string jpeg = text(encode_jpeg(image, 90));
+  for (const std::string& bytes :
+       {text(encode_png(image)), jpeg, many_scans_jpeg(3),
+        jpeg.substr(0, 2) + std::string("\xff\xe1\0\2", 4) + jpeg.substr(2)}) {
+    DecodeLimits limits = kSmall;
+    EXPECT_NO_THROW(decode(bytes, limits));
+    limits.seconds = 0;
+    EXPECT_NO_THROW(decode(bytes, limits));  // a millisecond of work
+    limits.seconds_per_million = 0;
+    expect_error<DataError>([&] { decode(bytes, limits); },
+                            "x.img: decoding took more than 0.0 s",
+                            "processor time");
+  }
+}
+
+// What made decoders slow or large is skipped: it says nothing of the pixels.
+TEST(Decode, SkipsTextsAndForeignMarkers) {
+  const Image image = gradient(16, 16, 3);
+  std::string png = text(encode_png(image));
+  const std::string gamma("\0\0\0\4gAMA\0\0\xff\xff\0\0\0\0", 16);
+  png.insert(png.find("IDAT") - 4, gamma);
+  EXPECT_EQ(decode(repair_png(png)).pixels, image.pixels);
+
+  const std::string jpeg = text(encode_jpeg(image, 90));
+  const std::string xmp("\xff\xe1\0\x0chttp://xmp", 14);
+  std::string many = jpeg.substr(0, 2);
+  for (int i = 0; i < 100; ++i) many += xmp;
+  // The first segment with an orientation counts, wherever it is.
+  const std::string turned =
+      many + with_orientation(with_orientation(jpeg, 3), 6).substr(2);
+  const Image upright = decode(turned);
+  EXPECT_EQ(upright.pixels, decode(with_orientation(jpeg, 6)).pixels);
+  const std::span<const uint8_t> bytes(
+      reinterpret_cast<const uint8_t*>(turned.data()), turned.size());
+  const StoredImage stored = decode_stored(bytes, "x.img");
+  EXPECT_EQ(stored.orientation, 6);
+  EXPECT_EQ(stored.pixels.pixels, decode(jpeg).pixels);
+}
+
 void fuzz(const std::string& good, uint64_t seed, bool repair) {
   ASSERT_NO_THROW(decode(good));
   std::mt19937_64 random(seed);

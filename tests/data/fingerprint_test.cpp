@@ -110,7 +110,7 @@ class Scenes final : public DataSet {
   explicit Scenes(int64_t broken) : broken_(broken) { list_.items.resize(200); }
 
  protected:
-  Image read(int64_t index) const override {
+  StoredImage read(int64_t index) const override {
     if (index >= broken_) throw DataError("no scene " + std::to_string(index));
     return draw_scene(index, 20 + static_cast<int>(index % 7), 30);
   }

@@ -27,7 +27,7 @@ class MixedSet final : public DataSet {
   }
 
  protected:
-  Image read(int64_t index) const override {
+  StoredImage read(int64_t index) const override {
     const Size sizes[] = {{40, 24}, {24, 40}, {40, 24}, {25, 19}, {9, 60}};
     const Size& size = sizes[index % 5];
     Image image(size.width, size.height, 1);

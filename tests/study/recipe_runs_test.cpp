@@ -34,7 +34,7 @@ class TinySet final : public DataSet {
   }
 
  protected:
-  Image read(int64_t index) const override {
+  StoredImage read(int64_t index) const override {
     Image image(20, 20, 3);
     Rng rng(0, Stream::kAugment, {index});
     for (uint8_t& value : image.pixels) {

@@ -4,6 +4,7 @@
 
 #include "kith/core/error.h"
 #include "kith/data/data_set.h"
+#include "kith/data/find_colour.h"
 
 namespace kith {
 namespace {
@@ -55,7 +56,7 @@ class GlyphsDataSet final : public DataSet {
   }
 
  protected:
-  Image read(int64_t index) const override {
+  StoredImage read(int64_t index) const override {
     return draw_glyph(static_cast<uint64_t>(options_.seed), item(index).label,
                       index % options_.per_class);
   }
@@ -63,6 +64,8 @@ class GlyphsDataSet final : public DataSet {
  private:
   Options options_;
 };
+
+const bool colour_added = add_colour("glyphs", "grey");
 
 }  // namespace
 

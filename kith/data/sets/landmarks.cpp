@@ -5,6 +5,7 @@
 
 #include "kith/core/error.h"
 #include "kith/data/data_set.h"
+#include "kith/data/find_colour.h"
 
 namespace kith {
 namespace {
@@ -62,7 +63,7 @@ class Landmarks final : public DataSet {
   }
 
  protected:
-  Image read(int64_t index) const override {
+  StoredImage read(int64_t index) const override {
     const int64_t photo = index % options_.per_class;
     return photograph_landmark(seed(), item(index).label, photo,
                                view_of(is_train(index), photo))
@@ -110,6 +111,7 @@ class Landmarks final : public DataSet {
 };
 
 const bool protocol_added = add_usual_protocol("landmarks", "revisited");
+const bool colour_added = add_colour("landmarks", "rgb");
 
 }  // namespace
 

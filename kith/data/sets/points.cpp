@@ -2,6 +2,7 @@
 
 #include "kith/core/error.h"
 #include "kith/data/data_set.h"
+#include "kith/data/find_colour.h"
 
 namespace kith {
 namespace {
@@ -83,7 +84,7 @@ class PointsDataSet final : public DataSet {
   }
 
  protected:
-  Image read(int64_t index) const override {
+  StoredImage read(int64_t index) const override {
     const auto label = static_cast<size_t>(item(index).label);
     const Line& line =
         label < kLines ? lines_.train[label] : lines_.test[label - kLines];
@@ -101,6 +102,8 @@ class PointsDataSet final : public DataSet {
   Lines lines_;
   int samples_;
 };
+
+const bool colour_added = add_colour("points", "rgb");
 
 }  // namespace
 

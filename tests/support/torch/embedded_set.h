@@ -36,7 +36,7 @@ class GlyphList final : public DataSet {
   void damage(int64_t position) { damaged_.insert(position); }
 
  protected:
-  Image read(int64_t index) const override {
+  StoredImage read(int64_t index) const override {
     if (damaged_.contains(index)) {
       throw DataError(item(index).path + ": damaged");
     }

@@ -22,7 +22,7 @@ class MemorySet final : public DataSet {
   void use_query_gallery() { list_.has_query_gallery = true; }
 
  protected:
-  Image read(int64_t index) const override {
+  StoredImage read(int64_t index) const override {
     Image image(size_, size_, 1);
     Rng rng(7, Stream::kReport, {index});
     for (uint8_t& pixel : image.pixels) {
