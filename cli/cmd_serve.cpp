@@ -23,7 +23,8 @@ struct ServeFlags {
   std::string index;
   std::string token_file;
   int64_t max_body_mb = 20;
-  /// Pictures of most phones have fewer; as RGB they take 192 MB.
+  /// Pictures of most phones have fewer. As RGB they take 192 MB on each thread
+  /// that decodes, 576 MB while a progressive JPEG is, 704 MB with CMYK.
   int64_t max_pixels = 64'000'000;
   int64_t memory_mb = 4096;
   HttpOptions http;
@@ -106,12 +107,15 @@ void add_limits(CLI::App& command, ServeFlags& flags) {
       ->capture_default_str();
   command
       .add_option("--max-pixels", flags.max_pixels,
-                  "The largest picture that is decoded")
+                  "The largest picture that is decoded; takes up to 11 bytes a "
+                  "pixel on each thread")
       ->check(integer(1, 178'956'970))
       ->capture_default_str();
   command
-      .add_option("--connections", flags.http.connections,
-                  "Open at a time; more are refused")
+      .add_option(
+          "--connections", flags.http.connections,
+          "Open at a time: for more, the one that has been idle longest "
+          "is closed, or if none is idle they are refused")
       ->check(integer(1, 65'536))
       ->capture_default_str();
   command

@@ -16,8 +16,11 @@
 namespace kith {
 namespace {
 
+constexpr size_t kMaxBytes = size_t{4} << 20;
 constexpr int kMaxNodes = 100'000;
 constexpr int kMaxDepth = 64;
+/// After aliases are expanded: one can repeat a long text with few bytes.
+constexpr size_t kMaxExpanded = size_t{16} << 20;
 
 /// What `where` says of a node: file and line, or the flag as a whole.
 struct Place {
@@ -30,8 +33,13 @@ struct Place {
   }
 };
 
-/// Converts yaml-cpp's tree. Aliases are expanded here, so the count of nodes
-/// is what keeps a hostile file ("billion laughs") from exhausting memory.
+[[noreturn]] void refuse_size(const std::string& where) {
+  throw ConfigError(where +
+                    ": the configuration is too large or too deeply nested");
+}
+
+/// Converts yaml-cpp's tree. Aliases are expanded here, so what is counted is
+/// what keeps a hostile file ("billion laughs") from exhausting memory.
 class Converter {
  public:
   explicit Converter(const Place& place) : place_(place) {}
@@ -39,13 +47,11 @@ class Converter {
   ConfigNode convert(const YAML::Node& yaml, int depth = 0) {
     ConfigNode node;
     node.where = place_.of(yaml.Mark());
-    if (++count_ > kMaxNodes || depth > kMaxDepth) {
-      throw ConfigError(node.where +
-                        ": the configuration is too large or too "
-                        "deeply nested");
-    }
+    if (++count_ > kMaxNodes || depth > kMaxDepth) refuse_size(node.where);
     if (yaml.IsScalar()) {
       node.kind = ConfigNode::Kind::kScalar;
+      bytes_ += yaml.Scalar().size();
+      if (bytes_ > kMaxExpanded) refuse_size(node.where);
       node.scalar = yaml.Scalar();
       node.quoted = yaml.Tag() == "!";
     } else if (yaml.IsSequence()) {
@@ -81,40 +87,74 @@ class Converter {
 
   const Place& place_;
   int count_ = 0;
+  size_t bytes_ = 0;
 };
 
-/// yaml-cpp stops without a word at the end of the first document, which a
-/// stray ',' can be. To see whether text is left it is parsed once more.
-/// (YAML::LoadAll of version 0.7 never returns from such a text.)
-struct Ignore final : YAML::EventHandler {
+/// Counts what a text will be as yaml-cpp's tree, which takes 250 bytes for one
+/// of it: before it is made.
+class Counter final : public YAML::EventHandler {
+ public:
   using Mark = YAML::Mark;
   using Tag = std::string;
   using Anchor = YAML::anchor_t;
   using Style = YAML::EmitterStyle::value;
+
+  explicit Counter(const Place& place) : place_(place) {}
+
   void OnDocumentStart(const Mark&) override {}
   void OnDocumentEnd() override {}
-  void OnNull(const Mark&, Anchor) override {}
-  void OnAlias(const Mark&, Anchor) override {}
-  void OnScalar(const Mark&, const Tag&, Anchor, const Tag&) override {}
-  void OnSequenceStart(const Mark&, const Tag&, Anchor, Style) override {}
-  void OnSequenceEnd() override {}
-  void OnMapStart(const Mark&, const Tag&, Anchor, Style) override {}
-  void OnMapEnd() override {}
+  void OnNull(const Mark& mark, Anchor) override { add(mark); }
+  void OnAlias(const Mark& mark, Anchor) override { add(mark); }
+  void OnScalar(const Mark& mark, const Tag&, Anchor, const Tag&) override {
+    add(mark);
+  }
+  void OnSequenceStart(const Mark& mark, const Tag&, Anchor, Style) override {
+    open(mark);
+  }
+  void OnSequenceEnd() override { --depth_; }
+  void OnMapStart(const Mark& mark, const Tag&, Anchor, Style) override {
+    open(mark);
+  }
+  void OnMapEnd() override { --depth_; }
+
+ private:
+  void add(const Mark& mark) {
+    if (++count_ > kMaxNodes) refuse_size(place_.of(mark));
+  }
+  void open(const Mark& mark) {
+    add(mark);
+    if (++depth_ > kMaxDepth) refuse_size(place_.of(mark));
+  }
+
+  const Place& place_;
+  int count_ = 0;
+  int depth_ = 0;
 };
 
+/// yaml-cpp stops without a word at the end of the first document, which a
+/// stray ',' can be; the parser knows whether text is left.
+/// (YAML::LoadAll of version 0.7 never returns from such a text.)
+void check_whole(const std::string& yaml, const Place& place) {
+  std::istringstream text(yaml);
+  YAML::Parser parser(text);
+  Counter counter(place);
+  parser.HandleNextDocument(counter);
+  if (parser) {
+    throw ConfigError(place.name +
+                      ": text after the end of the configuration, such as a "
+                      "second document");
+  }
+}
+
 ConfigNode parse(const std::string& yaml, const Place& place) {
+  if (yaml.size() > kMaxBytes) {
+    throw ConfigError(place.name + ": a configuration of " +
+                      std::to_string(yaml.size()) + " bytes, at most " +
+                      std::to_string(kMaxBytes) + " are accepted");
+  }
   try {
-    const YAML::Node tree = YAML::Load(yaml);
-    std::istringstream text(yaml);
-    YAML::Parser parser(text);
-    Ignore ignore;
-    parser.HandleNextDocument(ignore);
-    if (parser) {
-      throw ConfigError(place.name +
-                        ": text after the end of the configuration, such as a "
-                        "second document");
-    }
-    return Converter(place).convert(tree);
+    check_whole(yaml, place);
+    return Converter(place).convert(YAML::Load(yaml));
   } catch (const YAML::Exception& error) {
     throw ConfigError(place.of(error.mark) + ": not valid YAML: " + error.msg);
   }

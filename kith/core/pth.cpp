@@ -16,6 +16,8 @@ namespace {
 using Kind = PickleNode::Kind;
 
 constexpr uint64_t kMaxPickle = uint64_t{256} << 20;
+/// Of a pickle, however small it is when packed.
+constexpr uint64_t kAlways = uint64_t{64} << 10;
 // 0x1950a86a20f9469cfc6c as a pickle stores it, and the version that follows.
 constexpr std::string_view kLegacyMagic =
     "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
@@ -63,6 +65,12 @@ std::optional<int64_t> last_element(const PthTensor& tensor) {
     }
   }
   return last;
+}
+
+/// From the first byte of a view to its last; the view must have elements.
+uint64_t span_bytes(const PthTensor& tensor) {
+  return static_cast<uint64_t>(*last_element(tensor) - tensor.offset + 1) *
+         static_cast<uint64_t>(size_of(tensor.dtype));
 }
 
 bool is_contiguous(const PthTensor& tensor) {
@@ -120,12 +128,17 @@ void PthFile::open_zip() {
                     ": saved on a big-endian machine, whose numbers "
                     "kith does not read");
   }
-  const std::string bytes =
-      zip_->read(*zip_->find(folder + "data.pkl"), kMaxPickle);
+  // torch.save packs nothing, and who packs its files again gains little: one
+  // that unpacks to much more is made to fill the memory.
+  constexpr uint64_t kTimes = 100;
+  const ZipEntry* packed = zip_->find(folder + "data.pkl");
+  const std::string bytes = zip_->read(
+      *packed, std::min(kMaxPickle, kAlways + kTimes * packed->packed_size));
   ByteStream in(bytes, path());
   const Pickle pickle = read_pickle(in);
   for (const auto& storage : detail::pth_storages(pickle, path())) {
-    const std::string name = folder + "data/" + storage.key;
+    const std::string key(storage.key);
+    const std::string name = folder + "data/" + key;
     const ZipEntry* entry = zip_->find(name);
     if (entry == nullptr || entry->size != storage.size) {
       throw DataError(path() + ": " + quote(name) + " should have " +
@@ -134,7 +147,7 @@ void PthFile::open_zip() {
                            ? "but is missing"
                            : "has " + std::to_string(entry->size)));
     }
-    storages_[storage.key] = {storage.size, 0, entry};
+    storages_[key] = {storage.size, 0, entry};
   }
   tensors_ = detail::pth_tensors(pickle, path());
 }
@@ -163,7 +176,7 @@ void PthFile::open_legacy() {
   }
   const Pickle pickle = read_pickle(in);
   const Pickle keys = read_pickle(in);
-  std::unordered_map<std::string, detail::PthStorage> named;
+  std::unordered_map<std::string_view, detail::PthStorage> named;
   for (const auto& storage : detail::pth_storages(pickle, path())) {
     const auto& known = named.emplace(storage.key, storage).first->second;
     if (known.size != storage.size) {
@@ -217,8 +230,8 @@ void PthFile::index_tensors() {
   // Views can repeat elements and share storages (tied weights do): not so
   // often that a small file fills the memory.
   constexpr uint64_t kTimes = 16;
-  constexpr uint64_t kAlways = uint64_t{64} << 20;
-  uint64_t left = kAlways + kTimes * file_.size();
+  constexpr uint64_t kFree = uint64_t{64} << 20;
+  uint64_t left = kFree + kTimes * file_.size();
   for (size_t i = 0; i < tensors_.size(); ++i) {
     const PthTensor& tensor = tensors_[i];
     if (!index_.emplace(tensor.name, i).second) {
@@ -227,9 +240,11 @@ void PthFile::index_tensors() {
     }
     if (!tensor.problem.empty()) continue;
     check_tensor(tensor);
-    auto cost =
+    const auto size =
         static_cast<uint64_t>(*checked_byte_size(tensor.dtype, tensor.shape));
     const Storage& storage = storages_.at(tensor.storage);
+    // A view with gaps is read with them.
+    uint64_t cost = size == 0 ? 0 : std::max(size, span_bytes(tensor));
     // A packed storage is unpacked as a whole for each of its tensors.
     if (storage.entry != nullptr && !storage.entry->stored()) {
       cost = std::max(cost, storage.size);
@@ -266,14 +281,12 @@ Array PthFile::read(const PthTensor& tensor) const {
   if (array.bytes.empty()) return array;
   const auto width = static_cast<uint64_t>(size_of(tensor.dtype));
   const auto begin = static_cast<uint64_t>(tensor.offset) * width;
-  const uint64_t end =
-      (static_cast<uint64_t>(*last_element(tensor)) + 1) * width;
   const Storage& storage = storages_.at(tensor.storage);
   if (is_contiguous(tensor)) {
     read_storage(storage, begin, array.bytes.size(), array.bytes.data());
     return array;
   }
-  std::string bytes(static_cast<size_t>(end - begin), '\0');
+  std::string bytes(static_cast<size_t>(span_bytes(tensor)), '\0');
   read_storage(storage, begin, bytes.size(), bytes.data());
   gather(tensor, bytes, array);
   return array;

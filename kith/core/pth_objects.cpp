@@ -15,6 +15,8 @@ namespace {
 
 using Kind = PickleNode::Kind;
 
+constexpr size_t kMaxRank = 64;
+
 struct StorageType {
   std::string_view name;
   uint64_t element_size;
@@ -51,7 +53,15 @@ class Objects {
   Objects(const Pickle& pickle, const std::string& path)
       : pickle_(pickle), path_(path) {}
 
-  StorageId storage_id(const PickleNode& node) const;
+  std::vector<PthStorage> storages() {
+    std::vector<PthStorage> storages;
+    for (const PickleNode& node : pickle_.nodes()) {
+      if (node.kind != Kind::kPersistent) continue;
+      storages.push_back(storage_id(node).storage);
+      count_steps(storages.back().key.size());
+    }
+    return storages;
+  }
 
   std::vector<PthTensor> tensors() {
     walk(pickle_.root());
@@ -66,11 +76,12 @@ class Objects {
     return pickle_.at(node.items[i]);
   }
 
+  StorageId storage_id(const PickleNode& node) const;
   void walk(const PickleNode& node);
   void enter(std::string key, const PickleNode& value);
   std::string key_text(const PickleNode& key, size_t position) const;
   bool add_tensor(const PickleNode& object);
-  void fill(const PickleNode& arguments, PthTensor& tensor) const;
+  void fill(const PickleNode& arguments, PthTensor& tensor);
   std::vector<int64_t> integers(const PickleNode& node) const;
   void count_steps(size_t count);
 
@@ -121,10 +132,10 @@ StorageId Objects::storage_id(const PickleNode& node) const {
   return result;
 }
 
-// Paths can be many and keys long without the file being so: time and memory
-// are counted.
+// Paths and ids can be many and keys long without the file being so: time and
+// memory are counted, about in bytes.
 void Objects::count_steps(size_t count) {
-  constexpr size_t kMaxSteps = 50'000'000;
+  constexpr size_t kMaxSteps = 100'000'000;
   steps_ += count;
   if (steps_ > kMaxSteps) {
     fail("the same containers appear in too many places");
@@ -181,7 +192,8 @@ bool Objects::add_tensor(const PickleNode& object) {
   for (const std::string& key : keys_) {
     tensor.name += (tensor.name.empty() ? "" : "/") + key;
   }
-  count_steps(2 * tensor.name.size() + keys_.size() * sizeof(std::string));
+  count_steps(sizeof(PthTensor) + 2 * tensor.name.size() +
+              keys_.size() * sizeof(std::string));
   if (function == "torch._utils._rebuild_tensor" ||
       function == "torch._utils._rebuild_tensor_v2") {
     fill(*arguments, tensor);
@@ -194,9 +206,8 @@ bool Objects::add_tensor(const PickleNode& object) {
 }
 
 // (storage, offset, shape, strides, ...)
-void Objects::fill(const PickleNode& arguments, PthTensor& tensor) const {
+void Objects::fill(const PickleNode& arguments, PthTensor& tensor) {
   const std::string where = "tensor " + quote(tensor.name);
-  constexpr size_t kMaxRank = 64;
   if (arguments.items.size() < 4 ||
       item(arguments, 0).kind != Kind::kPersistent ||
       item(arguments, 1).kind != Kind::kInt) {
@@ -207,6 +218,8 @@ void Objects::fill(const PickleNode& arguments, PthTensor& tensor) const {
   tensor.offset = item(arguments, 1).integer;
   tensor.shape = integers(item(arguments, 2));
   tensor.strides = integers(item(arguments, 3));
+  count_steps(tensor.storage.size() +
+              (tensor.shape.size() + tensor.strides.size()) * sizeof(int64_t));
   if (tensor.shape.size() != tensor.strides.size() ||
       tensor.shape.size() > kMaxRank || tensor.offset < 0 ||
       __builtin_add_overflow(tensor.offset, id.view_offset, &tensor.offset)) {
@@ -230,8 +243,10 @@ std::vector<int64_t> Objects::integers(const PickleNode& node) const {
   if (node.kind != Kind::kTuple && node.kind != Kind::kList) {
     fail("a shape is not a tuple");
   }
+  // One too many is enough to be refused.
+  const size_t count = std::min(node.items.size(), kMaxRank + 1);
   std::vector<int64_t> values;
-  for (size_t i = 0; i < node.items.size(); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     if (item(node, i).kind != Kind::kInt || item(node, i).integer < 0) {
       fail("a shape or stride is not an integer of at least 0");
     }
@@ -244,14 +259,7 @@ std::vector<int64_t> Objects::integers(const PickleNode& node) const {
 
 std::vector<PthStorage> pth_storages(const Pickle& pickle,
                                      const std::string& path) {
-  const Objects objects(pickle, path);
-  std::vector<PthStorage> storages;
-  for (const PickleNode& node : pickle.nodes()) {
-    if (node.kind == Kind::kPersistent) {
-      storages.push_back(objects.storage_id(node).storage);
-    }
-  }
-  return storages;
+  return Objects(pickle, path).storages();
 }
 
 std::vector<PthTensor> pth_tensors(const Pickle& pickle,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kith/core/pickle.h"
@@ -11,13 +12,14 @@ namespace kith::detail {
 
 /// A storage as the pickle of torch.save names it.
 struct PthStorage {
-  std::string key;
+  std::string_view key;       ///< Text of the pickle.
   uint64_t size = 0;          ///< Bytes.
   uint64_t element_size = 1;  ///< Bytes.
 };
 
 /// Every storage that the pickle names, some more than once. DataError with
-/// `path` for an id that is not one of a storage.
+/// `path` for an id that is not one of a storage, and for long keys in so many
+/// ids that to look at them all would take long.
 std::vector<PthStorage> pth_storages(const Pickle& pickle,
                                      const std::string& path);
 

@@ -13,6 +13,7 @@ namespace kith {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr size_t kMaxColumns = 10'000;
 
 class CsvParser {
  public:
@@ -21,16 +22,24 @@ class CsvParser {
     if (text_.starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
   }
 
-  /// The next row that is not blank, or nothing at the end.
-  std::optional<CsvRow> next() {
+  /// The next row that is not blank, or nothing at the end. It must have
+  /// `width` fields; any number if that is 0. Those beyond are only counted: a
+  /// separator is one byte, a field 32.
+  std::optional<CsvRow> next(size_t width) {
     while (at_ < text_.size()) {
       if (skip_blank_line()) continue;
       CsvRow row;
       row.line = line_;
+      row.fields.reserve(width);
+      size_t count = 0;
       do {
-        row.fields.push_back(parse_field());
+        std::string field = parse_field();
+        if (count++ < (width > 0 ? width : kMaxColumns)) {
+          row.fields.push_back(std::move(field));
+        }
       } while (accept_separator());
       accept_line_end();
+      check_width(row.line, width, count);
       return row;
     }
     return std::nullopt;
@@ -39,6 +48,17 @@ class CsvParser {
  private:
   [[noreturn]] void fail(int64_t line, const std::string& what) const {
     throw DataError(name_ + ":" + std::to_string(line) + ": " + what);
+  }
+
+  void check_width(int64_t line, size_t width, size_t count) const {
+    if (width > 0 && count != width) {
+      fail(line, "expected " + std::to_string(width) + " columns, got " +
+                     std::to_string(count));
+    }
+    if (count > kMaxColumns) {
+      fail(line, std::to_string(count) + " columns, at most " +
+                     std::to_string(kMaxColumns) + " are accepted");
+    }
   }
 
   bool accept_separator() {
@@ -141,10 +161,10 @@ class RowReader {
  public:
   RowReader(std::string_view text, const std::string& name,
             const CsvOptions& options)
-      : name_(name), parser_(text, name, options.separator) {
+      : parser_(text, name, options.separator) {
     header_.line = 1;
     if (options.has_header) {
-      auto first = parser_.next();
+      auto first = parser_.next(0);
       if (!first) throw DataError(name + ":1: empty file, expected a header");
       header_ = std::move(*first);
     }
@@ -155,19 +175,12 @@ class RowReader {
   const CsvRow& header() const { return header_; }
 
   std::optional<CsvRow> next() {
-    std::optional<CsvRow> row = parser_.next();
-    if (!row) return row;
-    if (width_ == 0) width_ = row->fields.size();
-    if (row->fields.size() != width_) {
-      throw DataError(row_place(name_, *row) + ": expected " +
-                      std::to_string(width_) + " columns, got " +
-                      std::to_string(row->fields.size()));
-    }
+    std::optional<CsvRow> row = parser_.next(width_);
+    if (row && width_ == 0) width_ = row->fields.size();
     return row;
   }
 
  private:
-  std::string name_;
   CsvParser parser_;
   CsvRow header_;
   size_t width_ = 0;

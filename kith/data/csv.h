@@ -52,7 +52,8 @@ class CsvTable {
 /// and blank lines (nothing or only spaces) are skipped. A quote inside an
 /// unquoted field is an ordinary character. DataError "path:line: ..." for an
 /// unterminated quote, text after a closing quote, a row with another number
-/// of fields, a repeated column name, a NUL byte or a missing header.
+/// of fields, more than 10 000 of them, a repeated column name, a NUL byte or a
+/// missing header.
 CsvTable read_csv(const std::string& path, const CsvOptions& options = {});
 
 /// The same from memory; `name` stands for the path in messages.

@@ -9,6 +9,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/json.h"
 #include "kith/core/pickle.h"
 #include "kith/core/pickle_numpy.h"
 #include "kith/core/quote.h"
@@ -16,12 +17,11 @@
 namespace kith {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using Kind = PickleNode::Kind;
 
 constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
 constexpr uint64_t kMaxCopied = uint64_t{64} << 20;
-constexpr size_t kMaxValues = 4'000'000;
 constexpr int kMaxDepth = 16;
 constexpr const char* kEntries[] = {"imlist", "qimlist", "gnd", "bbx",
                                     "easy",   "hard",    "junk"};
@@ -133,19 +133,13 @@ Json parse_pickle(std::string_view bytes, const std::string& name) {
   return PickleToJson(read_pickle(in), name).convert();
 }
 
-Json parse_json(std::string_view text, const std::string& name) {
-  size_t values = 0;
-  // A few bytes of text can be many of a tree.
-  const auto count = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > kMaxDepth || ++values > kMaxValues) {
-      throw DataError(name + ": too deep or too large for a ground truth");
-    }
-    return true;
-  };
+Json parse_text(std::string_view text, const std::string& name) {
   try {
-    return Json::parse(text, count);
+    return parse_json(text);
   } catch (const Json::exception& error) {
-    throw DataError(name + ": not JSON: " + error.what());
+    const std::string why = error.what();  // "[kind of error] what"
+    throw DataError(
+        name + ": cannot be read as JSON: " + why.substr(why.find(']') + 2));
   }
 }
 
@@ -276,7 +270,7 @@ GroundTruth read_ground_truth(const std::string& path) {
 GroundTruth parse_ground_truth(std::string_view bytes,
                                const std::string& name) {
   if (name.ends_with(".json"))
-    return Reader(parse_json(bytes, name), name).read();
+    return Reader(parse_text(bytes, name), name).read();
   if (name.ends_with(".pkl"))
     return Reader(parse_pickle(bytes, name), name).read();
   throw DataError(name +

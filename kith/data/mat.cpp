@@ -37,7 +37,7 @@ class MatParser {
       const Element element = elements.next();
       if (element.type == kCompressed) {
         const std::string unpacked = inflate_bytes(
-            element.data, limits_.max_bytes - unpacked_bytes_, file_);
+            element.data, most_unpacked(bytes.size()) - unpacked_bytes_, file_);
         unpacked_bytes_ += unpacked.size();
         add_variable(Elements(unpacked, file_).next());
       } else {
@@ -48,6 +48,15 @@ class MatParser {
   }
 
  private:
+  /// Bytes that a file of this size may unpack to. Annotations shrink by 15
+  /// times or so; a file made of one repeated byte by 1000 times, and as arrays
+  /// would take 20 times as much again.
+  uint64_t most_unpacked(uint64_t file_bytes) const {
+    constexpr uint64_t kAlways = uint64_t{1} << 20;
+    constexpr uint64_t kTimes = 100;
+    return std::min(limits_.max_bytes, kAlways + kTimes * file_bytes);
+  }
+
   /// What precedes the contents of an array.
   struct Header {
     uint32_t array_class = 0;
@@ -151,7 +160,15 @@ class MatParser {
     }
   }
 
-  void read_fields(Elements& parts, MatValue& value) const {
+  void count_values(uint64_t count) {
+    values_ += count;
+    if (values_ > limits_.max_values) {
+      fail("more than " + std::to_string(limits_.max_values) +
+           " cells and fields in " + variable());
+    }
+  }
+
+  void read_fields(Elements& parts, MatValue& value) {
     const Element length = parts.next();
     if (length.type != kInt32 || length.data.size() != 4) {
       corrupt("length of field names");
@@ -162,6 +179,8 @@ class MatParser {
         names.data.size() % static_cast<size_t>(width) != 0) {
       corrupt("field names");
     }
+    // A name of one byte takes 32.
+    count_values(names.data.size() / static_cast<size_t>(width));
     for (size_t i = 0; i < names.data.size(); i += static_cast<size_t>(width)) {
       const auto name = names.data.substr(i, static_cast<size_t>(width));
       value.fields.emplace_back(name.substr(0, name.find('\0')));
@@ -173,11 +192,7 @@ class MatParser {
     if (count > parts.bytes_left() / kTagBytes) {
       corrupt("fewer cells or fields than announced");
     }
-    values_ += count;
-    if (values_ > limits_.max_values) {
-      fail("more than " + std::to_string(limits_.max_values) +
-           " cells and fields in " + variable());
-    }
+    count_values(count);
     value.values.reserve(count);
     for (uint64_t i = 0; i < count; ++i) {
       value.values.push_back(read_matrix(parts.next(), depth + 1));

@@ -31,7 +31,9 @@ struct MatValue {
 
 /// What a file may cost, checked before memory is taken.
 struct MatLimits {
-  uint64_t max_bytes = uint64_t{256} << 20;  ///< Of the file; of all inflated.
+  /// Of the file, and of all inflated, which is also at most 100 times the
+  /// file.
+  uint64_t max_bytes = uint64_t{256} << 20;
   uint64_t max_numbers = uint64_t{32} << 20;
   uint64_t max_values = uint64_t{2} << 20;  ///< Arrays, cells and fields.
 };

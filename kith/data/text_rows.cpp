@@ -15,6 +15,8 @@ namespace {
 constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::string_view kSpace = " \t\r";
+/// Of a row; no list has more than a few. A word of two bytes takes 32.
+constexpr size_t kMaxWords = 10'000;
 
 }  // namespace
 
@@ -37,6 +39,10 @@ bool TextRows::next() {
     for (size_t word = line.find_first_not_of(kSpace);
          word != std::string_view::npos;
          word = line.find_first_not_of(kSpace)) {
+      if (words_.size() == kMaxWords) {
+        throw DataError(where() + ": more than " + std::to_string(kMaxWords) +
+                        " words in a row");
+      }
       line.remove_prefix(word);
       const size_t size = std::min(line.find_first_of(kSpace), line.size());
       words_.emplace_back(line.substr(0, size));

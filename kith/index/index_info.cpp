@@ -6,6 +6,9 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/json.h"
+#include "kith/core/json_text.h"
+#include "kith/core/own_sum.h"
 
 namespace kith {
 namespace {
@@ -13,11 +16,28 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
+/// What stands before the file's own checksum.
+constexpr std::string_view kSumMark = R"("crc32c":")";
 /// Room for some three million ranges of removed items.
 constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw DataError(path + ": " + why);
+}
+
+Json read_object(const std::string& path) {
+  const std::string text = read_file(path, kMaxBytes);
+  if (!own_sum_fits(text, kSumMark)) {
+    refuse(path,
+           "damaged: its checksum differs from what was written; take another "
+           "copy of the index, or make it anew");
+  }
+  try {
+    Json json = parse_json(text);
+    if (json.is_object()) return json;
+  } catch (const Json::exception&) {  // said below
+  }
+  refuse(path, "not a JSON object, or one that is too deep or has a key twice");
 }
 
 const Json& entry(const Json& json, const std::string& path, const char* key) {
@@ -87,12 +107,43 @@ Json ranges_of(const PositionSet& positions) {
   return ranges;
 }
 
+/// {"bytes": 12345, "crc32c": "1234abcd"}
+FileSums sums_of(const Json& files, const std::string& path, const char* key) {
+  const Json& value = entry(files, path, key);
+  if (!value.is_object()) {
+    refuse(path, std::string("'") + key + "' must be an object");
+  }
+  const int64_t bytes = whole_of(entry(value, path, "bytes"), path, "bytes");
+  FileSums sums;
+  if (!parse_sums(text_of(value, path, "crc32c"), static_cast<uint64_t>(bytes),
+                  sums)) {
+    refuse(path, std::string("the checksums of '") + key + "' are none");
+  }
+  return sums;
+}
+
+/// Where an older kith wrote the file there is nothing of it.
+IndexFiles files_of(const Json& json, const std::string& path) {
+  const auto found = json.find("files");
+  if (found == json.end()) return {};
+  if (!found->is_object()) refuse(path, "'files' must be an object");
+  return {text_of(*found, path, "generation"), sums_of(*found, path, "vectors"),
+          sums_of(*found, path, "items")};
+}
+
+Json json_of(const IndexFiles& files) {
+  const auto sums = [](const FileSums& each) {
+    return Json{{"bytes", each.bytes}, {"crc32c", each.hex()}};
+  };
+  return {{"generation", files.generation},
+          {"vectors", sums(files.vectors)},
+          {"items", sums(files.items)}};
+}
+
 }  // namespace
 
 IndexRecord read_index_record(const std::string& path) {
-  const Json json = Json::parse(read_file(path, kMaxBytes), nullptr,
-                                /*allow_exceptions=*/false);
-  if (!json.is_object()) refuse(path, "not a JSON object");
+  const Json json = read_object(path);
   const int64_t version =
       whole_of(entry(json, path, "version"), path, "version");
   if (version != kVersion) {
@@ -104,24 +155,31 @@ IndexRecord read_index_record(const std::string& path) {
   record.dim = whole_of(entry(json, path, "dim"), path, "dim");
   record.info.kind = text_of(json, path, "kind");
   record.info.model = text_of(json, path, "model");
+  if (json.contains("model_bytes")) {
+    text_of(json, path, "model_bytes");
+    record.info.model = get_path(json, "model");
+  }
   record.info.model_hash = text_of(json, path, "model_hash");
   record.info.recall = recall_of(json, path);
   record.info.removed = removed_of(json, path, record.count);
+  record.files = files_of(json, path);
   return record;
 }
 
 void write_index_record(const std::string& path, const IndexRecord& record) {
-  const Json json = {{"version", kVersion},
-                     {"kind", record.info.kind},
-                     {"count", record.count},
-                     {"dim", record.dim},
-                     {"model", record.info.model},
-                     {"model_hash", record.info.model_hash},
-                     {"recall", record.info.recall},
-                     {"removed", ranges_of(record.info.removed)}};
-  // A path need not be UTF-8.
-  const auto replace = Json::error_handler_t::replace;
-  const std::string text = json.dump(-1, ' ', false, replace) + "\n";
+  Json json = {{"crc32c", kNoSum},
+               {"version", kVersion},
+               {"kind", record.info.kind},
+               {"count", record.count},
+               {"dim", record.dim},
+               {"model", ""},
+               {"model_hash", record.info.model_hash},
+               {"recall", record.info.recall},
+               {"removed", ranges_of(record.info.removed)}};
+  set_path(json, "model", record.info.model);
+  if (!record.files.generation.empty()) json["files"] = json_of(record.files);
+  std::string text = json_text(json, -1) + "\n";
+  put_own_sum(text, kSumMark);
   if (text.size() > kMaxBytes) {
     throw RunError(path +
                    ": too many items were removed here and there to keep "

@@ -2,6 +2,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/json.h"
 #include "kith/look/json_fields.h"
 #include "kith/look/run_files.h"
 
@@ -15,7 +16,7 @@ template <class Read>
 auto read_json(const std::string& path, const std::string& what,
                const Read& read) {
   try {
-    return read(OrderedJson::parse(read_file(path, kMaxMetricsBytes)));
+    return read(parse_json(read_file(path, kMaxMetricsBytes)));
   } catch (const OrderedJson::exception&) {
     throw DataError(path + ": not the metrics.json that " + what + " writes");
   }

@@ -5,6 +5,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/json.h"
 #include "kith/look/json_fields.h"
 #include "kith/look/run_files.h"
 
@@ -125,13 +126,14 @@ RunLogFile read_run_log(const std::string& path) {
   LineReader lines(path);
   std::string_view line;
   while (lines.next(line)) {
-    const OrderedJson record =
-        OrderedJson::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (record.is_discarded() && !lines.complete()) break;
     try {
+      const OrderedJson record = parse_json(line);
       const std::string kind = record.at("kind");
       if (kind == "step") add_step(record, log);
       if (kind == "eval") add_eval(record, log);
+    } catch (const OrderedJson::parse_error&) {
+      if (!lines.complete()) break;
+      lines.fail("not a line of a run's log, as kith train writes it");
     } catch (const OrderedJson::exception&) {
       lines.fail("not a line of a run's log, as kith train writes it");
     }

@@ -7,6 +7,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/json.h"
 #include "kith/eval/metric.h"
 #include "kith/eval/student_t.h"
 
@@ -70,7 +71,7 @@ RunResult read_run_result(const StudyRun& run, const std::string& folder) {
   result.seed = run.seed;
   result.folder = folder;
   try {
-    const Json json = Json::parse(read_file(path, kMaxMetricsBytes));
+    const Json json = parse_json(read_file(path, kMaxMetricsBytes));
     const Json& last = json.at("last");  // null: trained without evaluations
     if (!last.is_null()) result.metrics = numbers_of(last.at("metrics"));
     for (const Json& point : json.at("history")) {

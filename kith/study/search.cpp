@@ -7,6 +7,9 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/json.h"
+#include "kith/core/json_text.h"
+#include "kith/eval/metric.h"
 #include "kith/study/text_table.h"
 #include "kith/train/experiment.h"
 
@@ -81,14 +84,15 @@ TrialResult read_trial(const Trial& trial, const std::string& out) {
   const std::string path = folder + "/metrics.json";
   TrialResult result;
   if (!fs::exists(path)) {
-    // The trainer leaves this file when it meets a NaN. It would meet it again.
-    result.diverged = fs::exists(folder + "/bad_batch.txt");
+    // The trainer leaves these when it meets a NaN. It would meet it again.
+    result.diverged = fs::exists(folder + "/bad_batch.txt") ||
+                      fs::exists(folder + "/diverged.txt");
     result.ended = result.diverged;
     result.value = NAN;
     return result;
   }
   try {
-    const Json json = Json::parse(read_file(path, kMaxMetricsBytes));
+    const Json json = parse_json(read_file(path, kMaxMetricsBytes));
     if (json.at("split") != "validation") {
       throw DataError(path +
                       ": not evaluated on held-out training classes; delete "
@@ -96,9 +100,11 @@ TrialResult read_trial(const Trial& trial, const std::string& out) {
     }
     const Json& best = json.at("best");
     result.ended = true;
-    result.value =
-        best.at("value").is_null() ? NAN : best.at("value").get<double>();
-    result.epoch = best.at("epoch").get<int64_t>();
+    result.value = NAN;
+    if (!best.is_null() && !best.at("value").is_null()) {
+      result.value = best.at("value").get<double>();
+      result.epoch = best.at("epoch").get<int64_t>();
+    }
   } catch (const Json::exception&) {
     throw DataError(path +
                     ": not the metrics of a run; delete the folder to train "
@@ -118,13 +124,12 @@ SearchResult search_result(const Study& study, const StudyRun& run,
     search.ended &= search.results.back().ended;
   }
   if (!search.ended) return search;
+  const Better better = better_of(metric_of(search));
+  double known = NAN;
   for (size_t t = 0; t < search.results.size(); ++t) {
-    const double value = search.results[t].value;
-    if (std::isnan(value)) continue;
-    if (search.best < 0 ||
-        value > search.results[static_cast<size_t>(search.best)].value) {
-      search.best = static_cast<int64_t>(t);
-    }
+    if (!is_better(search.results[t].value, known, better)) continue;
+    known = search.results[t].value;
+    search.best = static_cast<int64_t>(t);
   }
   return search;
 }
@@ -160,7 +165,7 @@ std::string search_json(const Study& study,
     }
     list.push_back(json);
   }
-  return list.dump(2) + "\n";
+  return json_text(list) + "\n";
 }
 
 std::string search_table(const Study& study,

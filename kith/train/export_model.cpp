@@ -6,7 +6,9 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/json.h"
 #include "kith/train/export_text.h"
+#include "kith/train/run_place.h"
 
 namespace kith {
 namespace {
@@ -42,7 +44,9 @@ void export_model(const LoadedModel& model, const ExportSource& source,
   make_folder(folder);
   const fs::path out(folder);
   fs::remove(out / kModelJson);
-  save_model((out / kExportedWeights).string(), *model.net, model.config);
+  ConfigNode config = model.config;
+  forget_start(config);
+  save_model((out / kExportedWeights).string(), *model.net, config);
   write_file_atomically((out / kPreprocessing).string(),
                         preprocessing_text(model.net->input()));
   write_file_atomically((out / kReadme).string(), readme);
@@ -68,12 +72,14 @@ std::string origin_of(const std::string& checkpoint) {
   }
   constexpr uint64_t kMostBytes = 1 << 20;
   if (fs::file_size(description) > kMostBytes) return checkpoint;
-  const auto json =
-      nlohmann::json::parse(read_file(description.string(), kMostBytes),
-                            nullptr, /*allow_exceptions=*/false);
-  const nlohmann::json::json_pointer place("/training/checkpoint");
-  if (!json.contains(place) || !json.at(place).is_string()) return checkpoint;
-  return json.at(place).get<std::string>();
+  try {
+    return parse_json(read_file(description.string(), kMostBytes))
+        .at("training")
+        .at("checkpoint")
+        .get<std::string>();
+  } catch (const nlohmann::json::exception&) {
+    return checkpoint;
+  }
 }
 
 }  // namespace kith

@@ -5,11 +5,13 @@
 #include <cstring>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/json.h"
 
 namespace kith {
 namespace {
@@ -23,6 +25,16 @@ double rounded(double seconds) {
   return static_cast<double>(static_cast<int64_t>(seconds * 1e6 + 0.5)) / 1e6;
 }
 
+/// Whether a line is a record of a step up to last_step.
+bool is_kept(std::string_view line, int64_t last_step) {
+  try {
+    const Json record = parse_json(line);
+    return record.is_object() && record.value("step", int64_t{0}) <= last_step;
+  } catch (const Json::exception&) {
+    return false;
+  }
+}
+
 /// The complete lines that belong to steps up to last_step.
 std::string kept_lines(const std::string& text, int64_t last_step) {
   std::string kept;
@@ -30,11 +42,8 @@ std::string kept_lines(const std::string& text, int64_t last_step) {
   while (true) {
     const size_t end = text.find('\n', begin);
     if (end == std::string::npos) return kept;
-    const std::string line = text.substr(begin, end - begin + 1);
-    const Json record = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!record.is_object() || record.value("step", int64_t{0}) > last_step) {
-      return kept;
-    }
+    const auto line = std::string_view(text).substr(begin, end - begin + 1);
+    if (!is_kept(line, last_step)) return kept;
     kept += line;
     begin = end + 1;
   }
@@ -157,7 +166,7 @@ std::vector<std::pair<int64_t, double>> read_loss_curve(
   std::string line;
   for (int64_t number = 1; std::getline(lines, line); ++number) {
     try {
-      const Json record = Json::parse(line);
+      const Json record = parse_json(line);
       if (record.at("kind") == "step") {
         curve.emplace_back(record.at("step"), record.at("loss"));
       }

@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/core/json.h"
 #include "kith/core/log.h"
 
 namespace kith {
@@ -17,6 +18,7 @@ ConfigNode without_neutral_keys(ConfigNode tree) {
   };
   drop(tree, "log");
   drop(tree, "published");
+  drop(tree, "started");
   if (ConfigNode* train = tree.find("train")) {
     for (const char* key : {"workers", "prefetch", "checkpoint_steps",
                             "cache_mb", "keep_graphs", "tune"}) {
@@ -55,7 +57,7 @@ std::string RunState::dump() const {
 
 void RunState::load(const std::string& text, const std::string& path) {
   try {
-    const Json json = Json::parse(text);
+    const Json json = parse_json(text);
     epoch = json.at("epoch");
     step_in_epoch = json.at("step_in_epoch");
     step = json.at("step");

@@ -145,6 +145,17 @@ TEST(ParseConfig, IsQuickOnManyKeys) {
   EXPECT_LT(seconds_since(start), 2.0);
 }
 
+// A checkpoint holds its configuration as text.
+TEST(ParseConfig, RefusesLongTextsAndLongAliases) {
+  expect_error<ConfigError>(
+      [] { parse_config(std::string(5 << 20, ' '), "last.safetensors"); },
+      "last.safetensors: a configuration of 5242880 bytes", "at most 4194304");
+  std::string text = "a: &a " + std::string(1 << 20, 'x') + "\nb: [";
+  for (int i = 0; i < 20; ++i) text += "*a, ";
+  expect_error<ConfigError>([&] { parse_config(text + "]", "r.yaml"); },
+                            "r.yaml:1", "too large");
+}
+
 TEST(ParseConfig, DamagedTextIsReadOrRefused) {
   std::mt19937_64 random(1);
   int refused = 0;

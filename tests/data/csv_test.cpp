@@ -79,6 +79,8 @@ TEST(Csv, NamesFileAndLineOfErrors) {
   expect_refused("a,b\n1,2\n1,\"2\n3,4\n", "list.csv:3:", "unterminated");
   expect_refused("a,b\n1,2\n\n3\n", "list.csv:4:", "expected 2 columns, got 1");
   expect_refused("a,b\n1,2,3\n", "list.csv:2:", "expected 2 columns, got 3");
+  expect_refused(std::string(10'000, ','),
+                 "list.csv:1:", "10001 columns, at most 10000");
   expect_refused("a,b\n\"1\" ,2\n", "list.csv:2:", "after a closing quote");
   expect_refused("a,b\n\"x\ny\"z,2\n", "list.csv:3:", "after a closing quote");
   expect_refused("a,b,a\n", "list.csv:1:", "'a' appears twice");

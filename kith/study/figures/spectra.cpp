@@ -6,6 +6,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/json.h"
 #include "kith/report/mark_chart.h"
 #include "kith/study/figure.h"
 #include "kith/study/figure_grid.h"
@@ -37,12 +38,12 @@ struct SpectraOptions : FigureOptions {
 /// The list that a run's last evaluation measured. Empty if there is none.
 std::vector<double> read_list(const std::string& folder,
                               const std::string& metric) {
-  using Json = nlohmann::json;
+  using Json = nlohmann::ordered_json;
   const std::string path = folder + "/metrics.json";
   if (!std::filesystem::exists(path)) return {};  // folds have none together
   std::vector<double> values;
   try {
-    const Json json = Json::parse(read_file(path, kMostBytes));
+    const Json json = parse_json(read_file(path, kMostBytes));
     const Json& metrics = json.at("last").at("metrics");
     if (!metrics.contains(metric) || !metrics.at(metric).is_array()) return {};
     for (const Json& value : metrics.at(metric)) {

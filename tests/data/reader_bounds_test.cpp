@@ -1,0 +1,270 @@
+// Readers of pictures and lists, with files made to cost more than their size;
+// as tests/core/reader_bounds_test.cpp.
+
+#include "tests/support/reader_bounds.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kith/data/csv.h"
+#include "kith/data/decode.h"
+#include "kith/data/ground_truth.h"
+#include "kith/data/mat.h"
+#include "kith/data/text_rows.h"
+#include "tests/support/deflated.h"
+#include "tests/support/mat_writer.h"
+#include "tests/support/pth_files.h"
+#include "tests/support/raw_images.h"
+
+namespace kith {
+namespace {
+
+using std::string_view_literals::operator""sv;
+using Files = std::vector<HostileFile>;
+
+constexpr size_t kMega = 1'000'000;
+
+void decode_file(const std::string& path) {
+  DecodeLimits limits;
+  limits.max_pixels = 16'000'000;  // of 3 bytes each: within the 64 MB
+  decode_image(path, limits);
+}
+
+std::string png_chunk(std::string_view type, std::string_view body) {
+  std::string bytes;
+  put_big_endian(bytes, static_cast<uint32_t>(body.size()), 4);
+  return bytes.append(type).append(body).append(4, '\0');
+}
+
+/// A PNG of one pixel with these chunks before or behind its data.
+std::string png_with(const std::string& chunks, bool behind = false) {
+  std::string png = raw_png({.rows = std::string(2, '\0')});
+  const size_t at = png.find(behind ? "IEND" : "IDAT") - 4;
+  return repair_png(png.insert(at, chunks));
+}
+
+std::string png_texts(bool behind) {
+  std::string body("a\0\0"sv);
+  body += deflated(std::string(7 * kMega, 'x'), true);
+  return png_with(repeated(png_chunk("zTXt", body), kMega), behind);
+}
+
+std::string jpeg_segment(char marker, std::string_view body) {
+  std::string bytes = {'\xff', marker};
+  put_big_endian(bytes, static_cast<uint32_t>(body.size() + 2), 2);
+  return bytes.append(body);
+}
+
+/// A JPEG with these segments behind its start.
+std::string jpeg_with(const std::string& segments) {
+  std::string jpeg = flat_jpeg({.components = "x"});
+  return jpeg.insert(2, segments);
+}
+
+Files pictures() {
+  std::string profile("a\0\0"sv);
+  profile += deflated(std::string(7 * kMega, 'x'), true);
+  std::string exif("Exif\0\0MM\0\x2a\0\0\0\x08\xff\xff"sv);
+  exif += std::string(60'000, '\1');
+  const auto claims = [](int side) {
+    return raw_png({.width = static_cast<uint32_t>(side),
+                    .height = static_cast<uint32_t>(side),
+                    .rows = "\0\0"});
+  };
+  return {
+      {"png_texts", "x.png", [] { return png_texts(false); }, decode_file},
+      {"png_texts_behind", "x.png", [] { return png_texts(true); },
+       decode_file},
+      {"png_profile", "x.png",
+       [=] { return png_with(png_chunk("iCCP", profile)); }, decode_file},
+      {"png_palettes", "x.png",
+       [] {
+         return png_with(numbered(kMega / 2, [](const std::string& i) {
+           return png_chunk("sPLT", i + std::string("\0\x08", 2));
+         }));
+       },
+       decode_file},
+      {"png_empty_chunks", "x.png",
+       [] { return png_with(repeated(png_chunk("teXt", ""), kMega / 2)); },
+       decode_file},
+      {"png_empty_data", "x.png",
+       [] { return png_with(repeated(png_chunk("IDAT", ""), kMega / 2)); },
+       decode_file},
+      {"png_size", "x.png", [=] { return claims(60'000); }, decode_file,
+       "too large"},
+      {"png_promise", "x.png", [=] { return claims(3'900); }, decode_file,
+       "cannot hold a picture of this size"},
+      {"jpeg_app1", "x.jpg",
+       [] { return jpeg_with(repeated(jpeg_segment('\xe1', ""), kMega)); },
+       decode_file},
+      {"jpeg_exif", "x.jpg",
+       [=] { return jpeg_with(repeated(jpeg_segment('\xe1', exif), kMega)); },
+       decode_file},
+      {"jpeg_comments", "x.jpg",
+       [] { return jpeg_with(repeated(jpeg_segment('\xfe', ""), kMega)); },
+       decode_file},
+      {"jpeg_app2", "x.jpg",
+       [] { return jpeg_with(repeated(jpeg_segment('\xe2', ""), kMega)); },
+       decode_file},
+      {"jpeg_tables", "x.jpg",
+       [] {
+         return jpeg_with(repeated(
+             jpeg_segment('\xdb', '\0' + std::string(64, '\1')), kMega));
+       },
+       decode_file},
+      {"jpeg_fill", "x.jpg",
+       [] { return jpeg_with(std::string(kMega, '\xff')); }, decode_file},
+      {"jpeg_size", "x.jpg",
+       [] {
+         return flat_jpeg(
+             {.components = "xxx", .width = 65'000, .height = 65'000});
+       },
+       decode_file, "too large"},
+      {"jpeg_promise", "x.jpg",
+       [] {
+         return flat_jpeg(
+             {.components = "xxx", .width = 4'000, .height = 4'000});
+       },
+       decode_file, "truncated or corrupt"},
+  };
+}
+
+void read_table(const std::string& path) { read_csv(path); }
+
+void read_rows(const std::string& path) {
+  TextRows rows(path);
+  while (rows.next()) {
+  }
+}
+
+Files lists() {
+  return {
+      {"csv_header_of_commas", "x.csv", [] { return repeated(",", kMega * 4); },
+       read_table, "columns, at most 10000 are accepted", 4},
+      {"csv_row_of_commas", "x.csv",
+       [] { return "a,b\n" + repeated(",", kMega * 4); }, read_table,
+       "expected 2 columns, got", 4},
+      {"csv_without_header", "x.csv", [] { return repeated(",", kMega * 4); },
+       [](const std::string& path) {
+         read_csv(path, {.separator = ',', .has_header = false});
+       },
+       "columns, at most 10000 are accepted", 4},
+      {"csv_rows", "x.csv", [] { return repeated("a\n", kMega); }, read_table,
+       "", 128},
+      {"csv_one_after_another", "x.csv", [] { return repeated("a\n", kMega); },
+       [](const std::string& path) {
+         CsvRows rows(path);
+         while (rows.next() != nullptr) {
+         }
+       },
+       "", 2},
+      {"csv_quote", "x.csv", [] { return "a\n\"" + repeated("\"\"", kMega); },
+       read_table, "unterminated quote"},
+      {"csv_blank", "x.csv", [] { return "a\n" + repeated(" \n", kMega); },
+       read_table},
+      {"text_words", "x.txt", [] { return repeated("a ", kMega * 4); },
+       read_rows, "more than 10000 words", 2},
+      {"text_rows", "x.txt", [] { return repeated("a\n", kMega); }, read_rows,
+       "", 2},
+  };
+}
+
+void read_truth(const std::string& path) { read_ground_truth(path); }
+
+Files ground_truths() {
+  return {
+      {"truth_keys", "gnd.json",
+       [] {
+         return "{" +
+                numbered(
+                    kMega,
+                    [](const std::string& i) { return "\"" + i + "\":0,"; }) +
+                "\"\":0}";
+       },
+       read_truth, "imlist is missing"},
+      {"truth_nested", "gnd.json", [] { return std::string(kMega, '['); },
+       read_truth, "nested too deep"},
+      {"truth_pickle", "gnd.pkl",
+       [] {
+         return "}(" + p_str("imlist") + "](" +
+                p_str(std::string(kMega / 2, 'x')) + "q\1" +
+                repeated("h\1", kMega / 2) + "eu.";
+       },
+       read_truth, "too large for a ground truth"},
+  };
+}
+
+void read_matlab(const std::string& path) { read_mat(path, {"v"}); }
+
+/// A file whose one variable is packed.
+std::string packed_mat(const std::string& variable) {
+  std::string file = mat_file({});
+  const std::string packed = deflated(variable, true);
+  return file + little_endian<uint32_t>(15) +
+         little_endian(static_cast<uint32_t>(packed.size())) + packed;
+}
+
+Files matlab_files() {
+  const auto empty_cells = [](int32_t count) {
+    return mat_array(
+        1, {1, count}, "v",
+        repeated("\x0e\0\0\0\0\0\0\0"sv, 8 * static_cast<size_t>(count)));
+  };
+  return {
+      {"mat_cells_packed", "x.mat",
+       [=] { return packed_mat(empty_cells(1'500'000)); }, read_matlab,
+       "unpacks to more than"},
+      {"mat_cells", "x.mat", [=] { return mat_file({empty_cells(100'000)}); },
+       read_matlab},
+      {"mat_numbers", "x.mat",
+       [] {
+         return mat_file({mat_array(6, {1, 1'000'000}, "v",
+                                    mat_element(2, std::string(kMega, '\1')))});
+       },
+       read_matlab},
+      {"mat_size", "x.mat",
+       [] {
+         return mat_file(
+             {mat_array(6, {2'000'000'000, 2'000'000'000}, "v", "")});
+       },
+       read_matlab, "an array of more than"},
+      {"mat_fields", "x.mat",
+       [] {
+         return mat_file(
+             {mat_array(2, {1, 0}, "v",
+                        mat_element(5, little_endian<int32_t>(1)) +
+                            mat_element(1, std::string(3 * kMega, 'f')))});
+       },
+       read_matlab, "cells and fields"},
+      {"mat_nested", "x.mat",
+       [] {
+         std::string deep = mat_number(1);
+         for (int i = 0; i < 2'000; ++i) deep = mat_cells({deep}, "v");
+         return mat_file({deep});
+       },
+       read_matlab, "nested too deep"},
+  };
+}
+
+Files all_files() {
+  Files all;
+  for (const Files& files :
+       {pictures(), lists(), ground_truths(), matlab_files()}) {
+    all.insert(all.end(), files.begin(), files.end());
+  }
+  return all;
+}
+
+class DataReaderBounds : public testing::TestWithParam<HostileFile> {};
+
+TEST_P(DataReaderBounds, CostIsInProportion) { expect_bounded(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(Files, DataReaderBounds,
+                         testing::ValuesIn(all_files()),
+                         [](const auto& file) { return file.param.name; });
+
+}  // namespace
+}  // namespace kith
