@@ -3,7 +3,9 @@
 import os
 import re
 import socket
+import struct
 import time
+import zlib
 
 from serve_client import ServeTest, png, shared
 
@@ -84,6 +86,23 @@ class Refusals(ServeTest):
         self.expect_refused(self.server.search(png(65535, 65535, 1)), 413)
         self.assertLess(self.server.memory(), before + (50 << 20))
 
+    def test_pictures_made_to_take_long(self):
+        before = self.server.memory()
+        start = time.monotonic()
+        # Texts that unpack to 7 MB each, in front of the pixels.
+        body = b"zTXta\0\0" + zlib.compress(bytes(7_000_000), 9)
+        text = (struct.pack(">I", len(body) - 4) + body
+                + struct.pack(">I", zlib.crc32(body)))
+        picture = shared.pictures[0]
+        at = picture.index(b"IDAT") - 4
+        texts = picture[:at] + text * (900_000 // len(text)) + picture[at:]
+        self.assertEqual(self.server.search(texts)[0], 200)
+        markers = b"\xff\xd8" + b"\xff\xe1\0\2" * 225_000
+        self.expect_refused(self.server.search(markers), 400)
+        # Seconds and a gigabyte each, and SIGTERM waited for them.
+        self.assertLess(time.monotonic() - start, 3)
+        self.assertLess(self.server.memory(), before + (50 << 20))
+
     def test_bodies_that_are_too_long(self):
         self.expect_refused(self.server.search(bytes((1 << 20) + 1)), 413)
         host = f"Host: 127.0.0.1:{self.server.port}\r\n".encode()
@@ -143,20 +162,38 @@ class Refusals(ServeTest):
             self.assertLess(time.monotonic() - start, 10)
         self.assertEqual(self.server.get("/health")[0], 200)
 
+    def test_idle_clients_shut_nobody_out(self):
+        held = []
+        try:
+            for _ in range(200):
+                held.append(socket.create_connection(
+                    ("127.0.0.1", self.server.port), 10))
+            for _ in range(10):
+                self.assertEqual(self.server.get("/health")[0], 200)
+                self.assertEqual(
+                    self.server.search(shared.pictures[0])[0], 200)
+        finally:
+            for client in held:
+                client.close()
+
     def test_too_many_connections(self):
+        head = (f"POST /api/search HTTP/1.1\r\n"
+                f"Host: 127.0.0.1:{self.server.port}\r\n"
+                "Content-Type: image/png\r\nContent-Length: 1000\r\n"
+                "Expect: 100-continue\r\n\r\n").encode()
         held = []
         try:
             for _ in range(80):
-                held.append(self.server.connect())
-                held[-1].request("GET", "/health")
-                if held[-1].getresponse().read() == b"":
-                    break
+                held.append(socket.create_connection(
+                    ("127.0.0.1", self.server.port), 10))
+                held[-1].sendall(head)
+                self.assertTrue(held[-1].recv(100).startswith(b"HTTP/1.1 100"))
             reply = self.server.get("/health")
             self.expect_refused(reply, 503)
             self.assertEqual(reply[1]["Retry-After"], "1")
         finally:
-            for connection in held:
-                connection.close()
+            for client in held:
+                client.close()
         deadline = time.monotonic() + 10
         while self.server.get("/health")[0] != 200:
             self.assertLess(time.monotonic(), deadline)
