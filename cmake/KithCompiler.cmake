@@ -16,6 +16,8 @@ target_compile_options(kith_flags INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(kith_flags INTERFACE -Wno-restrict)
 endif()
+# Addresses of functions are looked up at the start and cannot be written after.
+target_link_options(kith_flags INTERFACE LINKER:-z,relro LINKER:-z,now)
 if(KITH_WERROR)
   target_compile_options(kith_flags INTERFACE -Werror)
 endif()
@@ -24,6 +26,39 @@ if(KITH_SANITIZE)
     -fsanitize=${KITH_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
   target_link_options(kith_flags INTERFACE -fsanitize=${KITH_SANITIZE})
+endif()
+
+# Some toolchains link their own copy of libstdc++ into every shared library. An
+# exception that goes from one copy to another ends the process: every user
+# error of libkith_ops.so would be a segmentation fault in Python.
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_READELF
+    AND NOT KITH_RUNTIME_CHECKED STREQUAL CMAKE_CXX_COMPILER)
+  set(check_folder ${CMAKE_BINARY_DIR}/CMakeFiles/kith_runtime)
+  file(WRITE ${check_folder}/throws.cpp
+    "#include <stdexcept>\n#include <string>\n"
+    "void fail(const char* x) { throw std::runtime_error(std::string(x)); }\n")
+  separate_arguments(check_flags UNIX_COMMAND "${CMAKE_CXX_FLAGS}")
+  execute_process(
+    COMMAND ${CMAKE_CXX_COMPILER} ${check_flags} -shared -fPIC throws.cpp
+      -o libthrows.so
+    WORKING_DIRECTORY ${check_folder} RESULT_VARIABLE check_failed
+    OUTPUT_QUIET ERROR_QUIET)
+  execute_process(COMMAND ${CMAKE_READELF} -d ${check_folder}/libthrows.so
+    OUTPUT_VARIABLE check_needed ERROR_QUIET)
+  if(NOT check_failed AND NOT check_needed MATCHES "NEEDED[^\n]*lib(std)?c\\+\\+")
+    if(KITH_BUILD_PYTHON AND KITH_WITH_TORCH)
+      set(check_kind FATAL_ERROR)
+    else()
+      set(check_kind WARNING)
+    endif()
+    message(${check_kind} "${CMAKE_CXX_COMPILER} links libstdc++ statically "
+      "into every shared library: errors of kith would end Python with a "
+      "segmentation fault. Use a compiler whose runtime is shared "
+      "(CXX=/usr/bin/g++ CUDAHOSTCXX=/usr/bin/g++ cmake --fresh ...), or leave "
+      "libkith_ops.so out (-D KITH_BUILD_PYTHON=OFF).")
+  endif()
+  set(KITH_RUNTIME_CHECKED ${CMAKE_CXX_COMPILER} CACHE INTERNAL
+    "The compiler whose runtime was looked at")
 endif()
 
 if(PROJECT_IS_TOP_LEVEL)
