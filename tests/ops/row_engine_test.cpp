@@ -48,6 +48,7 @@ RowLoss lasting(const Params& params, bool euclidean = false) {
 
 RowLoss recall_at_k() {
   RecallAtKParams params;
+  params.k_count = 0;
   for (const double k : {1, 2, 4, 8, 16}) params.k[params.k_count++] = k;
   return lasting(params);
 }

@@ -11,8 +11,8 @@ struct RecallAtKParams {
   double t1 = 1.0;
   double t2 = 0.01;
   bool query_in_database = false;
-  int k_count = 0;
-  double k[kMostK] = {};
+  int k_count = 1;
+  double k[kMostK] = {1};
 };
 
 }  // namespace kith
@@ -57,6 +57,7 @@ class RecallAtKRow : public RankLoss<T> {
     for (int64_t x = team.lane(); x < row.size; x += team.size()) {
       row.gradient[x] = 0;
     }
+    team.sync();  // the lane of a positive is not that of its slot
     for (int i = 0; i < params_.k_count && positives > 0; ++i) {
       const T k = static_cast<T>(params_.k[i]);
       const T share = part / min_of(k, static_cast<T>(positives));
@@ -65,7 +66,7 @@ class RecallAtKRow : public RankLoss<T> {
         recall += within(k, inverse_t1, row, rank_.slot_of(row, n));
       }
       recall = team.sum(recall);
-      value += part - share * min_of(recall, k);
+      value += part - share * (recall > k ? k : recall);
       if (recall > k) continue;  // clipped: no slope
       for (int64_t n = team.lane(); n < positives; n += team.size()) {
         const int64_t x = rank_.slot_of(row, n);
