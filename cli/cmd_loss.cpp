@@ -1,4 +1,6 @@
+#include <cmath>
 #include <cstdio>
+#include <optional>
 #include <tuple>
 
 #include <nlohmann/json.hpp>
@@ -9,7 +11,8 @@
 #include "kith/core/error.h"
 #include "kith/core/safetensors.h"
 #include "kith/core/tensor_io.h"
-#include "kith/losses/loss.h"
+#include "kith/losses/unit_embeddings.h"
+#include "kith/ops/finite.h"
 #include "kith/ops/pairwise.h"
 
 namespace kith {
@@ -48,6 +51,10 @@ NamedTensors load_params(const LossFlags& flags, const Tensor& like) {
   const SafetensorsFile file(flags.params);
   for (const SafetensorsEntry& entry : file.entries()) {
     const Tensor tensor = to_tensor(file.read(entry.name));
+    if (!all_finite(tensor)) {
+      throw DataError(flags.params + ": '" + entry.name +
+                      "' has a NaN or infinite value");
+    }
     params.emplace_back(entry.name,
                         tensor.is_floating_point()
                             ? tensor.to(like.device(), like.scalar_type())
@@ -166,13 +173,24 @@ LossOutput compute(const Loss& loss, const LossInput& input,
     return compute_loss(loss, input);
   } catch (const c10::ValueError& error) {
     const std::string file = flags.tuples.empty() ? flags.pairs : flags.tuples;
+    const bool lacks_tuples = file.empty() && !loss.tuple_widths().empty();
     throw DataError((file.empty() ? "" : file + ": ") +
-                    error.what_without_backtrace());
+                    error.what_without_backtrace() +
+                    (lacks_tuples ? ": give --tuples" : ""));
   }
 }
 
 Tensor gradient_of(const Tensor& tensor) {
   return tensor.grad().defined() ? tensor.grad() : torch::zeros_like(tensor);
+}
+
+/// In double, for the squares of float32 overflow where embeddings are tiny.
+double grad_norm(const Tensor& raw) {
+  const auto norm = gradient_of(raw).to(at::kDouble).norm().item<double>();
+  if (std::isfinite(norm)) return norm;
+  throw RunError(
+      "the gradient of this loss is not finite: the embeddings are too large "
+      "or too small for their type; scale them, or try --precision float64");
 }
 
 void save_param_grads(const std::string& path, const Loss& loss) {
@@ -192,7 +210,7 @@ void print_json(const LossFlags& flags, const Loss& loss,
   nlohmann::ordered_json json = {
       {"name", flags.name},
       {"value", output.value.item<double>()},
-      {"grad_norm", gradient_of(raw).norm().item<double>()},
+      {"grad_norm", grad_norm(raw)},
       {"normalized", normalised},
       {"precision", raw.scalar_type() == at::kDouble ? "float64" : "float32"},
       {"batch", raw.size(0)},
@@ -201,7 +219,7 @@ void print_json(const LossFlags& flags, const Loss& loss,
   for (const auto& [name, number] : output.stats) json["stats"][name] = number;
   if (!flags.grad.empty()) json["grad"] = flags.grad;
   if (!flags.param_grads.empty()) json["param_grads"] = flags.param_grads;
-  print_line(json.dump(2));
+  print_json(json);
 }
 
 void run_loss(const LossFlags& flags) {
@@ -211,8 +229,9 @@ void run_loss(const LossFlags& flags) {
   const int64_t classes = std::get<0>(torch::_unique(labels)).numel();
   const std::unique_ptr<Loss> loss = make_loss(flags, raw, classes);
   check_flags(flags, *loss);
-  const bool normalised = flags.normalize == "true" ||
-                          (flags.normalize == "auto" && loss->wants_unit());
+  std::optional<bool> asked;
+  if (flags.normalize != "auto") asked = flags.normalize == "true";
+  const bool normalised = takes_unit(*loss, asked);
   const LossInput input =
       load_input(flags, *loss, normalised ? normalize_rows(raw) : raw, labels);
   const LossOutput output = compute(*loss, input, flags);
@@ -224,8 +243,7 @@ void run_loss(const LossFlags& flags) {
     return;
   }
   std::printf("%s = %.9g   (gradient norm %.6g)\n", flags.name.c_str(),
-              output.value.item<double>(),
-              gradient_of(raw).norm().item<double>());
+              output.value.item<double>(), grad_norm(raw));
   for (const auto& [name, number] : output.stats) {
     std::printf("  %s: %g\n", name.c_str(), number);
   }

@@ -8,6 +8,7 @@
 
 #include "kith/core/rng.h"
 #include "kith/ops/known_gradient.h"
+#include "kith/ops/pairwise.h"
 
 namespace kith {
 namespace {
@@ -122,9 +123,13 @@ ClassProducts ClassVectors::products(const Tensor& x, double scale) const {
 ClassProducts::ClassProducts(Tensor x, Tensor w, double scale)
     : x_(std::move(x)), w_(std::move(w)), scale_(scale) {
   const torch::NoGradGuard no_grad;
-  const Tensor norm = w_.norm(2, 1, /*keepdim=*/true);
-  factor_ = scale / norm.masked_fill_(norm == 0, 1);
-  ends_ = w_ * factor_;
+  // Divided before the norm, for classes whose vectors shrank or grew far.
+  const Tensor scales = row_scales(w_);
+  const Tensor scaled = w_ / scales;
+  const Tensor norm = scaled.norm(2, 1, /*keepdim=*/true);
+  const Tensor factor = scale / norm.masked_fill_(norm == 0, 1);
+  factor_ = factor / scales;
+  ends_ = scaled * factor;
   values_ = torch::mm(x_, ends_.t());
 }
 
@@ -147,12 +152,14 @@ Tensor ClassProducts::connect(const SlopedValue& loss,
   return known_gradient(loss.value, {x_, w_}, {dx, dw});
 }
 
-void add_vector_lr(OptionSet& set, double& lr, const std::string& note) {
+void VectorTraining::describe(OptionSet& set, const std::string& note) {
   set.add("lr", lr,
           "Learning rate of the class vectors, before the schedule; 0: the "
           "optimiser's." +
               note)
       .range(0);
+  set.add("decay", decay,
+          "The optimiser's weight decay holds for the class vectors too.");
 }
 
 SlopedValue mean_cross_entropy(const Tensor& logits, const Tensor& labels) {

@@ -1,8 +1,12 @@
 #include "kith/losses/loss.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include <torch/torch.h>
+
+#include "kith/core/error.h"
+#include "kith/ops/finite.h"
 
 namespace kith {
 namespace {
@@ -129,6 +133,32 @@ void check_database(const Loss& loss, const LossInput& input) {
   if (input.database.self.defined()) check_self(input);
 }
 
+void check_rows(const Tensor& rows, const char* what) {
+  const int64_t row = first_bad_row(rows);
+  TORCH_CHECK_VALUE(row < 0, "row ", row, " of the ", what,
+                    " (numbered from 0) has a NaN or infinite value");
+}
+
+/// No loss hides a number that is not finite: the value tells, so that one
+/// number is looked at and not all embeddings.
+void check_value(const Loss& loss, const LossInput& input,
+                 const Tensor& value) {
+  if (all_finite(value)) return;
+  check_rows(input.embeddings, "embeddings");
+  if (input.database.defined())
+    check_rows(input.database.embeddings, "database");
+  const std::string name = first_bad_tensor(loss.parameters());
+  TORCH_CHECK_VALUE(name.empty(), "the parameter '", name,
+                    "' of the loss has a NaN or infinite value");
+  const double largest = input.embeddings.abs().max().item<double>();
+  char number[32];
+  std::snprintf(number, sizeof(number), "%.3g", largest);
+  throw RunError(std::string("the loss of these embeddings is too large for ") +
+                 (value.scalar_type() == at::kDouble ? "float64" : "float32") +
+                 ": their numbers are up to " + number +
+                 "; normalise them, or scale them down");
+}
+
 }  // namespace
 
 LossRegistry& loss_registry() {
@@ -153,7 +183,9 @@ LossOutput compute_loss(const Loss& loss, const LossInput& input) {
                     "alphas need the pairs that they mix");
   if (input.mixed.defined()) check_mixed(loss, input);
   if (input.database.defined()) check_database(loss, input);
-  return loss.forward(input);
+  const LossOutput output = loss.forward(input);
+  check_value(loss, input, output.value);
+  return output;
 }
 
 }  // namespace kith

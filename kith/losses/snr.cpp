@@ -101,6 +101,7 @@ class SnrLoss final : public Loss {
             scale);
     gradient.index_add_(0, positive, to_positive * scale, /*alpha=*/-1);
     gradient.index_add_(0, negative, to_negative * scale);
+    gradient.div_(rows.scale);
     gradient.sub_(gradient.mean(1, /*keepdim=*/true));  // of the centring
     if (options_.reg > 0) {
       const double share = options_.reg / static_cast<double>(std::max<int64_t>(

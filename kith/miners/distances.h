@@ -7,6 +7,8 @@ namespace kith {
 // What miners compare: from inner products in full precision, without a graph.
 // Fast, and good to about 1e-7 in D^2, so that near duplicates (D < 1e-3 in
 // float32) are all alike. A miner chooses by distances; it returns none.
+// c10::ValueError names the row with a NaN or infinite value, or says that
+// squares overflow.
 
 /// [M, D] -> [M, M]: inner products, the cosines of unit vectors.
 Tensor mining_products(const Tensor& embeddings);

@@ -67,12 +67,7 @@ class Walk {
     }
     each_row(
         [&](const RowLaunch& l) { kernels_.close(loss_.params, table_, l); });
-    Tensor value = value_.sum();
-    if (columns_) {
-      // close() sees a NaN in a row that is among the columns; elsewhere:
-      value = value + rows_->x.sum() * 0 + columns_->x.sum() * 0;
-    }
-    output.value = value.to(kType<T>);
+    output.value = keep_bad_visible(value_.sum()).to(kType<T>);
     if (!with_gradient_) return output;
     rows_->dx = torch::empty_like(rows_->x);
     if (columns_) columns_->dx = torch::empty_like(columns_->x);
@@ -84,6 +79,15 @@ class Walk {
   }
 
  private:
+  /// `value`, or NaN if a vector has a NaN or infinity or is too large to be
+  /// squared: comparisons and exponentials of the kernels would hide it. Where
+  /// the rows are the columns close() sees it, in the product of a row with
+  /// itself; a distance from itself tells nothing.
+  Tensor keep_bad_visible(const Tensor& value) {
+    if (columns_) return value + (rows_->x.norm() + columns_->x.norm()) * 0;
+    return euclidean_ ? value + rows_->half_square.sum() * 0 : value;
+  }
+
   RowSide& columns() { return columns_ ? *columns_ : *rows_; }
   static T* data(const Tensor& t) {
     return t.defined() ? t.data_ptr<T>() : nullptr;

@@ -9,6 +9,7 @@ namespace kith {
 /// |c_i - c_j|^2 / |c_i|^2 with c the vectors less their coordinates' mean.
 struct SnrRows {
   Tensor mean;     ///< [M] of the coordinates, connected to x.
+  Tensor scale;    ///< A number: c is in units of it, so that squares exist.
   Tensor centred;  ///< [M, D] c, connected to x.
   Tensor inverse;  ///< [M] 1 / |c|^2, connected to x; 0 where flat.
   /// [M] bool: all coordinates are equal but for rounding, so that there is no

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include <ATen/Parallel.h>
@@ -116,13 +117,17 @@ bool has_kernel(const Tensor& x) {
          (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble);
 }
 
-/// dL / d(x_left - x_right) is this times the difference. At distance zero the
-/// difference is zero, and so is the gradient: the divisor need only be small
-/// enough to change no distance that counts, and large enough for the quotient
-/// to be finite.
+/// dL / d(x_left - x_right) is this times the difference; zero at distance
+/// zero, and where the square is below the smallest normal number: that has too
+/// few digits, or none.
 Tensor weights_of(const Tensor& outer, const Tensor& distances, bool squared) {
-  constexpr double kSmallest = 1e-30;
-  return squared ? outer * 2 : outer / distances.clamp_min(kSmallest);
+  if (squared) return outer * 2;
+  const double least =
+      std::sqrt(distances.scalar_type() == at::kDouble
+                    ? std::numeric_limits<double>::min()
+                    : double{std::numeric_limits<float>::min()});
+  const Tensor none = distances < least;
+  return outer / distances.masked_fill(none, 1) * none.logical_not();
 }
 
 class PairDistances : public torch::autograd::Function<PairDistances> {
@@ -205,7 +210,7 @@ Tensor pair_distances(const Tensor& x, const Tensor& left, const Tensor& right,
 
 void require_tuples(const Tensor& tuples) {
   TORCH_CHECK_VALUE(tuples.defined(),
-                    "this loss needs tuples: name a miner, or give --tuples");
+                    "this loss needs tuples, such as a miner finds");
 }
 
 std::vector<Tensor> tuple_distances(

@@ -12,7 +12,9 @@
 #include "kith/core/log.h"
 #include "kith/core/timer.h"
 #include "kith/ops/gpu.h"
+#include "kith/samplers/epoch_use.h"
 #include "kith/train/checkpoint.h"
+#include "kith/train/previous_checkpoint.h"
 #include "kith/train/run_state.h"
 
 namespace kith {
@@ -35,6 +37,21 @@ std::string first_bad(const Tensor& embeddings, const Tensor& loss,
   return "the norm of the gradient";
 }
 
+/// Lists the images of the batch in a file of the run's folder.
+[[noreturn]] void stop_at_batch(const Batch& batch, const DataSet& data,
+                                const std::string& folder, int64_t step,
+                                const std::string& why) {
+  std::string paths;
+  for (const int64_t index : batch.indices) {
+    paths += data.list().items[static_cast<size_t>(index)].path + "\n";
+  }
+  const std::string file = folder + "/bad_batch.txt";
+  write_file_atomically(file, paths);
+  throw RunError("step " + std::to_string(step) + ": " + why +
+                 "; the images of the batch are listed in " + file +
+                 ". A smaller learning rate or train.clip_norm often helps.");
+}
+
 }  // namespace
 
 int64_t Trainer::steps_done() const { return state_->step; }
@@ -43,29 +60,10 @@ int64_t Trainer::best_epoch() const {
   return state_->best.is_null() ? 0 : state_->best.at("epoch").get<int64_t>();
 }
 
-void Trainer::resume() {
-  const std::string path = folder_ + "/checkpoints/last.safetensors";
-  if (!std::filesystem::exists(path)) {
-    log_info("no checkpoint yet: the run starts from the beginning");
-    return;
-  }
-  const CheckpointInfo info = read_checkpoint_info(path);
-  const std::string changed = first_difference(config_.tree, info.config);
-  if (!changed.empty()) {
-    throw ConfigError("'" + changed +
-                      "' differs from the configuration the run was started "
-                      "with (" +
-                      folder_ + "/config.yaml); resume needs the same");
-  }
-  load_checkpoint(path, {*net_, other_state(), optimizer_.get()});
-  state_->load(info.progress, path);
-  has_weights_ = true;
-  log_info("resumed after step " + std::to_string(state_->step));
-}
-
 EvalResult Trainer::run() {
   start_weights();
   std::filesystem::create_directories(folder_ + "/checkpoints");
+  std::filesystem::remove(folder_ + "/diverged.txt");  // of another try
   write_file_atomically(folder_ + "/config.yaml", to_yaml(config_.tree));
   const bool evaluates = config_.eval.evaluates();
   if (is_finished()) {  // resumed after the end
@@ -73,6 +71,11 @@ EvalResult Trainer::run() {
     return evaluates ? evaluate_now() : EvalResult();
   }
   Journal journal = open_journal();
+  if (state_->epoch < config_.train.head_epochs) {
+    log_info("epochs: " + std::to_string(config_.train.head_epochs) +
+             " of the head and what the loss learns, then " +
+             std::to_string(config_.train.epochs) + " of the whole network");
+  }
   if (config_.eval.before && state_->is_new()) {
     record_evaluation(journal);
     save("last", /*with_optimizer=*/true);
@@ -131,6 +134,11 @@ Trainer::Epoch Trainer::open_epoch(int64_t number, int64_t first,
     throw ConfigError(
         "the sampler cannot make a full batch from this data; "
         "use a smaller 'sampler.batch'");
+  }
+  if (number == 0 && first == 0) {
+    const std::string use =
+        describe_use(epoch_use(plan, split_.sampler_input(/*seed=*/0)));
+    if (!use.empty()) log_info(use);
   }
   epoch.batch = static_cast<int64_t>(plan.front().size());
   plan.erase(plan.begin(), plan.begin() + std::min(first, epoch.steps));
@@ -208,6 +216,7 @@ void Trainer::train_epoch(Journal& journal) {
     StepRecord record = step(batch, epoch.steps, meter);
     record.sampler_seconds = std::exchange(epoch.sampler_seconds, 0);
     totals_.add(record);
+    gradients_.add(record);
     if (state_->step % config_.log.every == 0) journal.write(record);
     char note[64];
     std::snprintf(note, sizeof(note), "loss %.4f  lr %.1e", record.loss,
@@ -219,6 +228,9 @@ void Trainer::train_epoch(Journal& journal) {
     }
   }
   progress_.finish();
+  const bool fills_memory =
+      config_.train.memory > 0 && epoch.number < config_.train.memory_after;
+  if (!fills_memory) gradients_.end_epoch(epoch.number);
   if (state_->step_in_epoch < epoch.steps) return;  // train.steps are done
   ++state_->epoch;
   state_->step_in_epoch = 0;
@@ -229,19 +241,18 @@ StepRecord Trainer::step(const Batch& batch, int64_t steps_in_epoch,
   StepRecord record;
   record.phases.data = meter.lap();
   for (bool done = false; !done;) {
+    // An attempt that fails leaves nothing behind: batch norm does not count
+    // it, and gradients and random numbers start anew.
+    StatisticsGuard statistics(*net_);
     try {
       compute_gradients(batch, record, meter);
+      statistics.dismiss();
       done = true;
     } catch (const c10::OutOfMemoryError&) {
       make_room(batch);
     }
   }
-  const double progress = static_cast<double>(state_->epoch) +
-                          static_cast<double>(state_->step_in_epoch) /
-                              static_cast<double>(steps_in_epoch);
-  record.lr =
-      optimizer_->base_lr() *
-      schedule_->factor(progress, static_cast<double>(config_.train.epochs));
+  record.lr = optimizer_->base_lr() * schedule_factor(steps_in_epoch);
   optimizer_->step(record.lr);
   record.phases.optimizer = meter.lap();
 
@@ -250,6 +261,18 @@ StepRecord Trainer::step(const Batch& batch, int64_t steps_in_epoch,
   record.step = ++state_->step;
   record.images = batch.count();
   return record;
+}
+
+/// The schedule begins after the epochs of the head alone, which have the full
+/// rate.
+double Trainer::schedule_factor(int64_t steps_in_epoch) const {
+  const TrainOptions& train = config_.train;
+  if (state_->epoch < train.head_epochs) return 1;
+  const double done = static_cast<double>(state_->step_in_epoch) /
+                      static_cast<double>(steps_in_epoch);
+  return schedule_->factor(
+      static_cast<double>(state_->epoch - train.head_epochs) + done,
+      static_cast<double>(train.epochs));
 }
 
 /// Embeddings of the whole batch, the loss on all of them, and its gradient
@@ -280,7 +303,16 @@ void Trainer::compute_gradients(const Batch& batch, StepRecord& record,
   }
   record.phases.forward = meter.lap();
 
-  const LossOutput loss = objective_->compute(input);
+  const auto stop = [&](const std::string& why) {
+    stop_at_batch(batch, data_, folder_, state_->step + 1, why);
+  };
+  LossOutput loss;
+  try {
+    loss = objective_->compute(input);
+  } catch (const c10::ValueError&) {  // such as a miner's
+    if (is_bad(embeddings)) stop("NaN or infinity in the embeddings");
+    throw;
+  }
   loss.value.backward();
   record.loss = loss.value.item<double>();
   record.stats = loss.stats;
@@ -292,17 +324,8 @@ void Trainer::compute_gradients(const Batch& batch, StepRecord& record,
   record.grad_norm =
       clip_gradients(optimizer_->parameters(), config_.train.clip_norm);
   if (!std::isfinite(record.grad_norm) || !std::isfinite(record.loss)) {
-    std::string paths;
-    for (int64_t index : batch.indices) {
-      paths += data_.list().items[static_cast<size_t>(index)].path + "\n";
-    }
-    const std::string file = folder_ + "/bad_batch.txt";
-    write_file_atomically(file, paths);
-    throw RunError("step " + std::to_string(state_->step + 1) +
-                   ": NaN or infinity in " +
-                   first_bad(embeddings, loss.value, optimizer_->parameters()) +
-                   "; the images of the batch are listed in " + file +
-                   ". A smaller learning rate or train.clip_norm often helps.");
+    stop("NaN or infinity in " +
+         first_bad(embeddings, loss.value, optimizer_->parameters()));
   }
   objective_->remember(input);
   if (pool_) pool_->update(batch.indices, embeddings);
@@ -353,9 +376,11 @@ NamedTensors Trainer::other_state() const {
 }
 
 void Trainer::save(const std::string& name, bool with_optimizer) const {
+  check_weights();
+  const std::string path = folder_ + "/checkpoints/" + name + ".safetensors";
+  if (name == "last") keep_previous_checkpoint(path);
   save_checkpoint(
-      folder_ + "/checkpoints/" + name + ".safetensors",
-      {*net_, other_state(), with_optimizer ? optimizer_.get() : nullptr},
+      path, {*net_, other_state(), with_optimizer ? optimizer_.get() : nullptr},
       config_.tree, with_optimizer ? state_->dump() : "");
 }
 

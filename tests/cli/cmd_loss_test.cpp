@@ -98,6 +98,32 @@ TEST_F(LossCommandInput, WrongEmbeddingsAreRefused) {
          {lying, "400000000000", "64 bytes"});
 }
 
+TEST_F(LossCommandInput, AnyScaleGivesTheSameValueOrAnError) {
+  const auto scaled = [&](const std::string& name, double scale) {
+    Array points = read_npy(embeddings_);
+    for (size_t i = 0; i < 16; ++i) {
+      points.values<float>()[i] *= static_cast<float>(scale);
+    }
+    return save(name, points);
+  };
+  const auto run = [&](const std::string& embeddings) {
+    return Json::parse(
+        expect_success({"loss", "recall_at_k", "--embeddings", embeddings,
+                        "--labels", labels_, "--json"})
+            .out);
+  };
+  const Json usual = run(embeddings_);
+  const std::string huge = scaled("huge.npy", 0x1p67);
+  const std::string tiny = scaled("tiny.npy", 0x1p-84);
+  for (const std::string& file : {huge, tiny}) {
+    EXPECT_EQ(run(file).at("value"), usual.at("value"));
+  }
+  EXPECT_NEAR(run(tiny).at("grad_norm").get<double>() * 0x1p-84,
+              usual.at("grad_norm").get<double>(), 1e-6);
+  refuse(1, "contrastive", huge, labels_, {"--normalize", "false"},
+         {"too large for float32", "normalise them"});
+}
+
 TEST_F(LossCommandInput, WrongTuplesAreRefused) {
   Array triplet = make_array(DType::kI64, {1, 3});
   triplet.values<int64_t>()[2] = 8;

@@ -236,18 +236,6 @@ TEST_P(LossConformance, OppositeAndOrthogonalEmbeddings) {
   expect_finite(torch::cat({axes, -axes}), labels_of({0, 0, 1, 1, 2, 2, 3, 3}));
 }
 
-/// A network that diverged must not look like one that learns.
-TEST_P(LossConformance, WhatIsNotANumberStaysVisible) {
-  for (const double bad : {std::nan(""), HUGE_VAL}) {
-    for (at::ScalarType type : {at::kDouble, at::kFloat}) {
-      const Case at = mixed(type);
-      at.input.embeddings[4][2] = bad;
-      const LossGradient result = at.differentiate();
-      EXPECT_FALSE(std::isfinite(result.value)) << result.value;
-    }
-  }
-}
-
 TEST_P(LossConformance, CudaAgreesWithTheCpu) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
   for (at::ScalarType type : {at::kDouble, at::kFloat}) {

@@ -35,6 +35,45 @@ TEST(NormalizeRows, ARowOfZerosStaysZeroWithoutGradient) {
   EXPECT_NEAR(x.grad()[1][1].item<double>(), -12. / 125, 1e-15);
 }
 
+TEST(NormalizeRows, IsTheSameAtAnyScale) {
+  const Tensor x = random_normal({6, 5}, 1, at::kFloat);
+  const Tensor outer = random_normal({6, 5}, 2, at::kFloat);
+  const auto run = [&](const Tensor& rows) {
+    const Tensor leaf = rows.detach().clone().requires_grad_();
+    const Tensor unit = normalize_rows(leaf);
+    unit.backward(outer);
+    return std::pair(unit.detach(), leaf.grad());
+  };
+  const auto [unit, gradient] = run(x);
+  // Powers of two round nothing, so that nothing may change.
+  for (const double scale : {0x1p67, 0x1p-84, 0x1p120, 0x1p-110}) {
+    const auto [scaled_unit, scaled_gradient] = run(x * scale);
+    EXPECT_TRUE(same_bits(scaled_unit, unit)) << scale;
+    EXPECT_TRUE(same_bits(scaled_gradient, gradient / scale)) << scale;
+  }
+  const Tensor wide = x.to(at::kDouble);
+  EXPECT_TRUE(same_bits(normalize_rows(wide * 0x1p900), normalize_rows(wide)));
+  EXPECT_LE(max_difference(unit, normalize_rows(wide)), 1e-6);
+}
+
+TEST(NormalizeRows, WhatIsNotFiniteSpoilsItsRowAlone) {
+  for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    Tensor x = random_normal({3, 4}, 1, at::kFloat);
+    const Tensor before = normalize_rows(x);
+    x[1][2] = bad;
+    const Tensor unit = normalize_rows(x);
+    EXPECT_TRUE(unit[1].isnan().all().item<bool>()) << unit;
+    EXPECT_TRUE(same_bits(unit[0], before[0]));
+    EXPECT_TRUE(same_bits(unit[2], before[2]));
+  }
+}
+
+TEST(NormalizeRows, HalfPrecisionDoesNotOverflow) {
+  const Tensor x = torch::full({2, 4}, 1e4, at::kHalf);
+  EXPECT_TRUE(
+      same_bits(normalize_rows(x), torch::full({2, 4}, 0.5, at::kHalf)));
+}
+
 TEST(RowDistances, AreEuclidean) {
   const Tensor a = random_normal({7, 5}, 1);
   const Tensor b = random_normal({7, 5}, 2);

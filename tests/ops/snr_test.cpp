@@ -39,5 +39,24 @@ TEST(SnrRows, KnowWhatHasNoVariance) {
   }
 }
 
+// Ratios have no scale.
+TEST(SnrRows, AreTheSameAtAnyScale) {
+  const Tensor x = random_normal({5, 7}, 1, at::kFloat) + 0.5;
+  const SnrRows rows = snr_rows(x);
+  for (const double scale : {0x1p67, 0x1p-84}) {
+    const SnrRows scaled = snr_rows(x * scale);
+    EXPECT_TRUE(torch::equal(scaled.centred, rows.centred)) << scale;
+    EXPECT_TRUE(torch::equal(scaled.inverse, rows.inverse)) << scale;
+    EXPECT_FALSE(scaled.flat.any().item<bool>());
+  }
+  Tensor dark = x * 0x1p-84;
+  dark[3] = 0;
+  EXPECT_TRUE(torch::equal(snr_rows(dark).centred[0], rows.centred[0]));
+  Tensor apart = x.clone();
+  apart[2] *= 0x1p-84;  // no ratio of it to the others is a float32
+  EXPECT_FALSE(snr_rows(apart).flat.any().item<bool>());
+  EXPECT_TRUE(std::isinf(snr_rows(apart).inverse[2].item<double>()));
+}
+
 }  // namespace
 }  // namespace kith

@@ -117,12 +117,26 @@ TEST(TupleDistances, AreThoseOfTheNamedColumns) {
   EXPECT_EQ(tuple_distances(x, none, {{0, 1}, {0, 2}})[1].numel(), 0);
 }
 
+/// The direction of a difference has no size, until its square vanishes.
+TEST(PairDistances, GradientIsADirectionOrZero) {
+  const Tensor place = torch::arange(1);
+  for (const double scale : {1.0, 1e-10, 1e-18, 1e-21, 1e-25, 1e-40}) {
+    const Tensor x = (torch::tensor({0.F, 0.F, 3.F, 4.F}).view({2, 2}) *
+                      static_cast<float>(scale))
+                         .requires_grad_();
+    pair_distances(x, place, place + 1).sum().backward();
+    const Tensor expected =
+        scale < 1e-19 ? torch::zeros({2}) : torch::tensor({-0.6F, -0.8F});
+    EXPECT_LE(max_difference(x.grad()[0], expected), 1e-6) << scale;
+  }
+}
+
 TEST(TupleDistances, SayHowToGetTuples) {
   expect_error<c10::ValueError>(
       [] {
         tuple_distances(torch::ones({2, 2}), {}, {{0, 1}});
       },
-      "needs tuples: name a miner, or give --tuples");
+      "needs tuples, such as a miner finds");
 }
 
 TEST(HingeMean, GoesOverAllOrOverTheActive) {

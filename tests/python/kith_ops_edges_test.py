@@ -34,6 +34,18 @@ class Errors(unittest.TestCase):
         self.refuse("must be tensors", None, labels)
         self.refuse("must be tensors", x, None)
 
+    def test_numbers(self):
+        x, labels = batch()
+        for device in DEVICES:
+            bad = x.detach().clone()
+            bad[3, 1] = float("nan")
+            self.refuse(r"row 3 of the embeddings .* NaN", bad.to(device),
+                        labels.to(device))
+            huge = x.detach().float() * 1e20
+            self.refuse("too large for float32", huge.to(device),
+                        labels.to(device), normalize=False,
+                        error=RuntimeError)
+
     def test_database(self):
         x, labels = batch()
         y, y_labels, place = gallery()
@@ -64,8 +76,12 @@ class Errors(unittest.TestCase):
                     alphas=alphas)
         self.refuse("two classes", x, labels, alphas=alphas[:1],
                     pairs=torch.tensor([[0, 1]]))
-        with self.assertRaisesRegex(ValueError, "simix_limit"):
+        with self.assertRaisesRegex(
+                ValueError, r"limit \(3\).* a larger limit$") as refusal:
             kith_ops.simix_pairs(labels, seed=0, limit=3)
+        self.assertNotIn("sampler", str(refusal.exception))
+        with self.assertRaisesRegex(ValueError, "larger simix_limit$"):
+            kith_ops.loss("recall_at_k", x, labels, simix=True, simix_limit=3)
         with self.assertRaisesRegex(ValueError, "labels must be int64"):
             kith_ops.simix_pairs(labels.float(), seed=0)
 
@@ -82,6 +98,10 @@ class Errors(unittest.TestCase):
             kith_ops.loss("recal_at_k", x, labels)
         with self.assertRaises(RuntimeError):
             kith_ops.loss("recall_at_k", x, labels, t3=1.0)
+        with self.assertRaisesRegex(ValueError, "needs tuples.*finds$"):
+            kith_ops.loss("triplet", x, labels)
+        with self.assertRaisesRegex(ValueError, "'nu' is.*'learn'.*'nu'"):
+            kith_ops.loss("margin_all", x, labels, nu=1.0)
         with self.assertRaisesRegex(ValueError, "takes no tuples"):
             kith_ops.loss("recall_at_k", x, labels,
                           tuples=torch.tensor([[0, 1]]))
@@ -92,7 +112,7 @@ class Meta(unittest.TestCase):
         for dtype in (torch.float32, torch.float64):
             x = torch.empty(5, 3, device="meta", dtype=dtype)
             labels = torch.empty(5, device="meta", dtype=torch.int64)
-            value = kith_ops.recall_at_k(x, labels, normalize=True)
+            value = kith_ops.recall_at_k(x, labels)
             self.assertEqual((value.shape, value.dtype, value.device.type),
                              (torch.Size([]), dtype, "meta"))
             x.requires_grad_(True)
@@ -113,7 +133,7 @@ class Cuda(Case):
             y, y_labels, place = gallery(dtype)
             pairs, alphas = kith_ops.simix_pairs(labels, seed=3)
             for options in (
-                    {}, {"normalize": True},
+                    {}, {"normalize": False},
                     {"pairs": pairs, "alphas": alphas},
                     {"database": y, "database_labels": y_labels,
                      "self_index": place}):

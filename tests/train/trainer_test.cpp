@@ -184,6 +184,74 @@ TEST_F(TrainerTest, TrainsOnMinedTuples) {
   EXPECT_EQ(read_loss_curve(folder_.file("log.jsonl")).size(), 3u);
 }
 
+TEST_F(TrainerTest, BestIsTheSmallestOfADistanceWithinClasses) {
+  train(tiny_config({"eval.metrics=[spectrum, intra]", "train.epochs=4"}));
+  const Json metrics = Json::parse(text("metrics.json"));
+  double lowest = 9;
+  for (const Json& point : metrics.at("history")) {
+    lowest = std::min(lowest, point.at("metrics").at("intra").get<double>());
+  }
+  EXPECT_EQ(metrics.at("best").at("metric"), "intra");
+  EXPECT_EQ(metrics.at("best").at("value"), lowest);
+}
+
+TEST_F(TrainerTest, AnUndefinedValueIsNeverTheBest) {
+  // No test image has another of its class: there is nothing to find.
+  std::vector<Item> items = paired_items(32, Split::kTrain);
+  for (int64_t i = 0; i < 4; ++i) {
+    items.push_back(paired_items(1, Split::kTest).front());
+    items.back().label = 1000 + i;
+  }
+  const MemorySet data(items);
+  const RunConfig config =
+      tiny_config({"train.epochs=1", "sampler={batch: 16, per_class: 2}"});
+  const LogCapture log;
+  Trainer trainer(config, data, folder_.path(), c10::kCPU, silent_progress());
+  trainer.run();
+  EXPECT_EQ(trainer.best_epoch(), 0);
+  EXPECT_TRUE(Json::parse(text("metrics.json")).at("best").is_null());
+  EXPECT_FALSE(
+      std::filesystem::exists(folder_.file("checkpoints/best.safetensors")));
+}
+
+TEST_F(TrainerTest, AnEmbeddingThatIsNoNumberEndsTheRun) {
+  // The only step leaves weights so large that the network overflows.
+  const RunConfig broken = tiny_config(
+      {"optimizer.lr=1e30", "schedule={name: constant}", "train.steps=1"});
+  expect_error<RunError>([&] { train(broken); }, "its embedding", "step 1",
+                         "optimizer.lr", "train.clip_norm");
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("metrics.json")));
+  EXPECT_FALSE(
+      std::filesystem::exists(folder_.file("checkpoints/last.safetensors")));
+  EXPECT_NE(text("diverged.txt").find("its embedding"), std::string::npos);
+  // The next try begins anew.
+  train(tiny_config({"train.epochs=1"}));
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("diverged.txt")));
+}
+
+TEST_F(TrainerTest, BrokenWeightsAreNotSaved) {
+  const RunConfig config =
+      tiny_config({"optimizer.lr=1e39", "schedule={name: constant}",
+                   "train.steps=1", "eval.split=none"});
+  expect_error<RunError>([&] { train(config); }, "NaN or infinity in ",
+                         "after step 1", "optimizer.lr", "train.clip_norm");
+  EXPECT_FALSE(
+      std::filesystem::exists(folder_.file("checkpoints/last.safetensors")));
+  EXPECT_TRUE(std::filesystem::exists(folder_.file("diverged.txt")));
+}
+
+TEST_F(TrainerTest, TheLastGoodCheckpointStays) {
+  // The rate jumps after the first epoch's three steps.
+  const RunConfig config =
+      tiny_config({"schedule={name: step, milestones: [1], gamma: 1e42}",
+                   "eval.split=none", "train.checkpoint_steps=1"});
+  expect_error<RunError>([&] { train(config); }, "after step 4");
+  const CheckpointInfo last =
+      read_checkpoint_info(folder_.file("checkpoints/last.safetensors"));
+  EXPECT_EQ(Json::parse(last.progress).at("step"), 3);
+  EXPECT_NO_THROW(load_model(folder_.path(), c10::kCPU));
+}
+
 TEST_F(TrainerTest, StopsAtNanAndSaysWhere) {
   const RunConfig config =
       tiny_config({"optimizer.lr=1e36", "schedule={name: constant}"});
@@ -199,6 +267,15 @@ TEST_F(TrainerTest, StopsAtNanAndSaysWhere) {
   EXPECT_EQ(read_loss_curve(folder_.file("log.jsonl")).size(), 1u);
   EXPECT_FALSE(
       std::filesystem::exists(folder_.file("checkpoints/last.safetensors")));
+}
+
+/// A miner meets the bad numbers before the loss does.
+TEST_F(TrainerTest, StopsAtNanBeforeItIsMined) {
+  const RunConfig config =
+      tiny_config({"optimizer.lr=1e36", "schedule={name: constant}",
+                   "loss={name: triplet}", "miner={name: distance_weighted}"});
+  expect_error<RunError>([&] { train(config); }, "step 2",
+                         "NaN or infinity in the embeddings", "bad_batch.txt");
 }
 
 TEST_F(TrainerTest, RefusesWhatCannotBeTrained) {

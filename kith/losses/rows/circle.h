@@ -98,8 +98,8 @@ class CircleRow : public LogSumLoss<T, CircleExponent<T>> {
     return s < 1 + exponent_.m ? -exponent_.gamma * (2 - 2 * s) : T(0);
   }
   KITH_HD bool usable(const RowView<T>& row) const {
-    return row.fields[kPositives] > Real<T>::kLowest &&
-           row.fields[LogSumRow<T>::kLog] > Real<T>::kLowest;
+    return !is_empty(row.fields[kPositives]) &&
+           !is_empty(row.fields[LogSumRow<T>::kLog]);
   }
   KITH_HD T exponent(const RowView<T>& row) const {
     return row.fields[kPositives] + row.fields[LogSumRow<T>::kLog];

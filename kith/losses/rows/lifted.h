@@ -57,7 +57,7 @@ class LiftedRow : public LogSumLoss<T, DistanceExponent<T>> {
 
  private:
   /// An empty sum contributes nothing.
-  KITH_HD T or_zero(T log) const { return log > Real<T>::kLowest ? log : T(0); }
+  KITH_HD T or_zero(T log) const { return is_empty(log) ? T(0) : log; }
 
   using Base::exponent_;
   T pos_margin_;

@@ -46,7 +46,7 @@ class LiftedStructureRow : public LogSumLoss<T, DistanceExponent<T>> {
       const T both = log_add(own, row.field_of(x, LogSumRow<T>::kLog));
       const T s = row.similarity[x];
       const T j = distance_of(s) - pos_margin_ + both;
-      if (!(j > 0)) continue;
+      if (j <= 0) continue;
       value += part * j * j / 2;
       // The pair in the other order has this row's negatives too.
       weight += 2 * part * j * exp_of<T>(own - both);

@@ -118,7 +118,7 @@ class MultiSimilarityRow {
   template <class Team>
   KITH_HD void settle(Team team, const RowView<T>& row) const {
     LogSumRow<T>::settle(team, row);
-    bool kept = row.fields[LogSumRow<T>::kLog] > Real<T>::kLowest;
+    bool kept = !is_empty(row.fields[LogSumRow<T>::kLog]);
     for (int64_t x = 0; x < row.size; ++x) kept = kept || keeps(row, x);
     if (team.leader()) row.shares[0] = kept || !over_anchors_ ? 1 : 0;
   }

@@ -50,15 +50,23 @@ struct LogSum {
   }
 };
 
+/// Whether it is that of no exponents. False for NaN, which is none the less a
+/// sum and must not be left out.
+template <class T>
+KITH_HD bool is_empty(T log) {
+  return log <= Real<T>::kLowest;
+}
+
 /// The value; two sums together.
 template <class T>
 KITH_HD T log_of(const LogSum<T, T>& sum) {
-  return sum.sum > 0 ? sum.most + log_of(sum.sum) : Real<T>::kLowest;
+  return sum.sum == 0 ? Real<T>::kLowest : sum.most + log_of(sum.sum);
 }
 template <class T>
 KITH_HD T log_add(T a, T b) {
+  if (is_empty(a)) return b;
+  if (is_empty(b)) return a;
   const T top = max_of(a, b);
-  if (top <= Real<T>::kLowest) return top;
   return top + log_of(exp_of<T>(a - top) + exp_of<T>(b - top));
 }
 

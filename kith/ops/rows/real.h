@@ -36,15 +36,19 @@ KITH_HD T max_of(T a, T b) {
   return a > b ? a : b;
 }
 
-/// x, cut off at +-most.
+/// x, cut off at +-most. NaN stays NaN: cut off it would look like a number.
 template <class T, class V>
 KITH_HD V cut_off(V x, T most) {
-#if defined(__CUDA_ARCH__)
-  return fmin(fmax(x, -most), most);  // one instruction each
-#else
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  // An instruction for each end; fmin() and fmax() would drop NaN.
+  if constexpr (sizeof(V) == sizeof(float)) {
+    asm("max.NaN.f32 %0, %0, %1;" : "+f"(x) : "f"(-most));
+    asm("min.NaN.f32 %0, %0, %1;" : "+f"(x) : "f"(most));
+    return x;
+  }
+#endif
   const V low = x < -most ? V(x * 0 - most) : x;
   return low > most ? V(low * 0 + most) : low;
-#endif
 }
 
 /// Constants of each precision.

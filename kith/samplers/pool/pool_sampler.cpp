@@ -1,6 +1,8 @@
 #include "kith/samplers/pool/pool_sampler.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <numeric>
 
 #include <torch/torch.h>
@@ -18,6 +20,26 @@ std::vector<int64_t> rows_up_to(size_t count) {
   return rows;
 }
 
+/// Distances are compared, so squares must neither overflow nor vanish. All
+/// zero is legal: then all images are alike.
+void check_size(const Tensor& embeddings) {
+  constexpr double kMost = 1e15;
+  constexpr double kLeast = 1e-15;
+  if (embeddings.numel() == 0) return;
+  const auto largest = embeddings.abs().max().item<double>();  // or NaN
+  if (largest == 0 || (largest >= kLeast && largest <= kMost)) return;
+  if (!std::isfinite(largest)) {
+    throw RunError(
+        "the sampler's embeddings are not all finite; look at the loss of the "
+        "last epoch, and use a smaller learning rate");
+  }
+  char number[32];
+  std::snprintf(number, sizeof(number), "%.3g", largest);
+  throw RunError(std::string("the sampler's embeddings are up to ") + number +
+                 ", and their distances cannot be compared; set "
+                 "'model.head.l2' to true, or use a smaller learning rate");
+}
+
 /// The embeddings as [N, D], not copied.
 Tensor view(const EmbeddingPool& pool, size_t images) {
   if (pool.values == nullptr || pool.dim < 1) {
@@ -28,11 +50,7 @@ Tensor view(const EmbeddingPool& pool, size_t images) {
   Tensor embeddings =
       torch::from_blob(const_cast<float*>(pool.values),  // NOLINT: see above
                        {static_cast<int64_t>(images), pool.dim}, torch::kFloat);
-  if (!torch::isfinite(embeddings).all().item<bool>()) {
-    throw RunError(
-        "the sampler's embeddings are not all finite; look at the loss of the "
-        "last epoch, and use a smaller learning rate");
-  }
+  check_size(embeddings);
   return embeddings;
 }
 

@@ -1,0 +1,196 @@
+// Every registered loss on numbers that break arithmetic: an error or the right
+// number, never another. A new loss is tested here without any change.
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "kith/core/error.h"
+#include "kith/losses/loss.h"
+#include "kith/ops/pairwise.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/torch/hostile_rows.h"
+#include "tests/support/torch/loss_subjects.h"
+#include "tests/support/torch/losses.h"
+#include "tests/support/torch/tensors.h"
+
+namespace kith {
+namespace {
+
+constexpr at::ScalarType kTypes[] = {at::kFloat, at::kDouble};
+
+/// Shuffled classes of 6, 4, 3 and 3.
+Tensor some_labels() {
+  return labels_of({0, 1, 0, 2, 3, 1, 0, 3, 2, 0, 1, 3, 0, 2, 1, 0});
+}
+
+/// Unit vectors.
+Tensor some_rows() { return normalize_rows(random_normal({16, 6}, 1)); }
+
+/// A loss and a batch for it.
+struct Case {
+  std::unique_ptr<Loss> loss;
+  LossInput input;
+};
+
+class HostileLoss : public ::testing::TestWithParam<LossSubject> {
+ protected:
+  static Case make(const Tensor& embeddings, const std::string& options = "") {
+    const Tensor labels = some_labels().to(embeddings.device());
+    Case made;
+    made.loss = make_loss_for("{name: " + GetParam().name + options + "}",
+                              embeddings, count_classes(labels) + 2);
+    // Tuples of rows that can be mined, for the same at all scales.
+    made.input = input_for(*made.loss, some_rows().to(embeddings.options()),
+                           labels, GetParam().width);
+    made.input.embeddings = embeddings;
+    return made;
+  }
+};
+
+TEST_P(HostileLoss, RefusesWhatIsNotFinite) {
+  for (const c10::Device device : test_devices()) {
+    for (const at::ScalarType type : kTypes) {
+      for (const auto& [name, x] : rows_not_finite(some_rows())) {
+        SCOPED_TRACE(name);
+        const Case at = make(x.to(device, type));
+        // What the trainer calls, and looks at the value of.
+        EXPECT_FALSE(
+            std::isfinite(at.loss->forward(at.input).value.item<double>()));
+        expect_error<c10::ValueError>([&] { compute_loss(*at.loss, at.input); },
+                                      "row 4 of the embeddings", "NaN");
+      }
+    }
+  }
+}
+
+TEST_P(HostileLoss, RefusesVirtualExamplesOfWhatIsNotFinite) {
+  if (!make(some_rows()).loss->takes_mixed()) {
+    GTEST_SKIP() << "it takes no virtual examples";
+  }
+  for (const c10::Device device : test_devices()) {
+    for (const auto& [name, x] : rows_not_finite(some_rows())) {
+      SCOPED_TRACE(name);
+      const Case at = make(x.to(device, at::kFloat), ", simix: true");
+      EXPECT_THROW(compute_loss(*at.loss, at.input), c10::ValueError);
+    }
+  }
+}
+
+TEST_P(HostileLoss, RefusesADatabaseThatIsNotFinite) {
+  if (!make(some_rows()).loss->takes_database()) {
+    GTEST_SKIP() << "it takes no database";
+  }
+  for (const c10::Device device : test_devices()) {
+    for (const auto& [name, x] : rows_not_finite(some_rows())) {
+      SCOPED_TRACE(name);
+      Case at = make(some_rows().to(device, at::kFloat));
+      at.input.database.embeddings = x.to(device, at::kFloat);
+      at.input.database.labels = at.input.labels;
+      expect_error<c10::ValueError>([&] { compute_loss(*at.loss, at.input); },
+                                    "row 4 of the database", "NaN");
+    }
+    // Products overflow, and no row is compared with itself.
+    Case at = make(some_rows().to(device, at::kFloat) * kHuge);
+    at.input.database.embeddings = at.input.embeddings.flip({1});
+    at.input.database.labels = at.input.labels;
+    EXPECT_THROW(compute_loss(*at.loss, at.input), RunError);
+  }
+}
+
+TEST_P(HostileLoss, RefusesParametersThatAreNotFinite) {
+  const Case usual = make(some_rows());
+  for (const auto& [name, ignored] : usual.loss->parameters()) {
+    SCOPED_TRACE(name);
+    const Case at = make(some_rows());
+    for (const auto& [other, value] : at.loss->parameters()) {
+      const torch::NoGradGuard no_grad;
+      if (other == name) value.view({-1})[0].fill_(std::nan(""));
+    }
+    expect_error<c10::ValueError>([&] { compute_loss(*at.loss, at.input); },
+                                  "the parameter '" + name + "'");
+  }
+}
+
+/// The value and gradient; nothing if they are too large for the type, which is
+/// an error.
+std::optional<LossGradient> result_of(const Case& at) {
+  try {
+    return differentiate(*at.loss, at.input);
+  } catch (const RunError& error) {
+    EXPECT_NE(std::string(error.what()).find("too large for"),
+              std::string::npos)
+        << error.what();
+    return {};
+  }
+}
+
+/// float64 has room for all of these and is the reference. Distances from
+/// inner products are good to the root of the precision.
+TEST_P(HostileLoss, IsRightOrAnErrorOnFiniteNumbers) {
+  constexpr double kDigits = 1e-3;
+  for (const c10::Device device : test_devices()) {
+    for (const auto& [name, x] : rows_finite(some_rows().to(at::kFloat))) {
+      SCOPED_TRACE(name);
+      const bool huge = name.find("huge") != std::string::npos;
+      const bool tiny = name.find("tiny") != std::string::npos;
+      const auto wide = result_of(make(x.to(device, at::kDouble)));
+      const auto narrow = result_of(make(x.to(device)));
+      ASSERT_TRUE(wide);
+      if (!narrow) {
+        EXPECT_TRUE(huge) << "float32 has room for this";
+        continue;
+      }
+      EXPECT_NEAR(narrow->value, wide->value,
+                  kDigits * std::max(1.0, std::abs(wide->value)));
+      ASSERT_TRUE(torch::isfinite(wide->gradient).all().item<bool>());
+      if (huge && !torch::isfinite(narrow->gradient).all().item<bool>()) {
+        continue;  // the trainer stops at that
+      }
+      const double most = wide->gradient.abs().max().item<double>();
+      const double difference =
+          max_difference(narrow->gradient, wide->gradient);
+      if (tiny && difference > kDigits * most) {
+        // Where squares vanish a distance counts as zero and has no gradient.
+        EXPECT_LE(narrow->gradient.abs().max().item<double>(),
+                  (1 + kDigits) * most);
+        continue;
+      }
+      EXPECT_LE(difference, kDigits * std::max(most, 1e-30))
+          << narrow->gradient << wide->gradient;
+    }
+  }
+}
+
+/// As the head and `kith loss` do.
+TEST_P(HostileLoss, IsTheSameAtAnyScaleOnceNormalised) {
+  for (const c10::Device device : test_devices()) {
+    const Tensor x = random_normal({16, 6}, 1, at::kFloat).to(device);
+    const auto run = [&](const Tensor& rows) {
+      const Case at = make(rows);
+      return differentiate_normalized(*at.loss, at.input);
+    };
+    const LossGradient usual = run(x);
+    for (const double scale : {kHuge, kTiny}) {
+      SCOPED_TRACE(scale);
+      const LossGradient scaled = run(x * scale);
+      EXPECT_EQ(scaled.value, usual.value);
+      const Tensor expected = usual.gradient / scale;
+      EXPECT_LE(max_difference(scaled.gradient, expected),
+                1e-6 * expected.abs().max().item<double>());
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Losses, HostileLoss,
+                         ::testing::ValuesIn(loss_subjects()),
+                         [](const auto& param_info) {
+                           return param_info.param.test_name();
+                         });
+
+}  // namespace
+}  // namespace kith
