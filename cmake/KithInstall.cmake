@@ -7,11 +7,15 @@ if(KITH_WITH_TORCH)
   list(APPEND installed kith kith_torch_api)
 endif()
 install(TARGETS ${installed} EXPORT kithTargets)
-# The libraries lie beside each other; LibTorch where it was found.
+# The libraries lie beside each other; LibTorch where it was found. In the build
+# folder the same paths come first: CMake fills a run path that is shorter than
+# the installed one up with colons, and an empty element is the current folder.
+set(KITH_RUN_PATH "$ORIGIN;$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 foreach(target kith_base kith kith_ops kith_program)
   if(TARGET ${target})
     set_target_properties(${target} PROPERTIES
-      INSTALL_RPATH "$ORIGIN;$ORIGIN/../${CMAKE_INSTALL_LIBDIR}"
+      BUILD_RPATH "${KITH_RUN_PATH}"
+      INSTALL_RPATH "${KITH_RUN_PATH}"
       INSTALL_RPATH_USE_LINK_PATH ON)
   endif()
 endforeach()

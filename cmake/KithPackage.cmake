@@ -1,6 +1,7 @@
 # `cpack -G DEB` in the build folder makes kith_<version>_<architecture>.deb:
 # program, library, headers, recipes and examples in one package. Debian's
-# LibTorch is a dependency; one from elsewhere stays where it is.
+# LibTorch is a dependency. One from elsewhere stays where it is, and the package
+# does not say where: it is found by ldconfig or LD_LIBRARY_PATH.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME kith)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY
@@ -12,6 +13,9 @@ searches, serves and exports what they found. The program kith, the library
 libkith with its headers, and recipes of published settings.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
+list(JOIN KITH_RUN_PATH ":" CPACK_KITH_RUN_PATH)
+set(CPACK_PRE_BUILD_SCRIPTS
+  ${PROJECT_SOURCE_DIR}/cmake/KithPackageRunPath.cmake)
 if(NOT CPACK_PACKAGE_CONTACT)
   set(CPACK_PACKAGE_CONTACT "the developers of kith")
 endif()
