@@ -1,12 +1,15 @@
 #include "kith/core/safetensors.h"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
 
+#include "kith/core/crc32c.h"
 #include "kith/core/error.h"
+#include "kith/core/own_sum.h"
 #include "kith/core/quote.h"
 #include "kith/core/safetensors_header.h"
 
@@ -14,6 +17,40 @@ namespace kith {
 namespace {
 
 constexpr uint64_t kPrefix = sizeof(uint64_t);
+
+// Keys of the metadata: the CRC-32C of the header, in which its own digits
+// stand as zeros, and those of the tensors in the order of the data.
+constexpr const char* kHeaderSum = "kith.crc32c.header";
+constexpr const char* kTensorSums = "kith.crc32c.tensors";
+constexpr std::string_view kHeaderMark = R"("kith.crc32c.header":")";
+
+[[noreturn]] void throw_damaged(const std::string& path,
+                                const std::string& what) {
+  throw DataError(path + ": damaged: " + what +
+                  " is not what was written: its checksum differs. Take "
+                  "another copy of the file (if another program has changed "
+                  "it on purpose: without 'kith.crc32c.*' in its metadata)");
+}
+
+// The checksums of all tensors, taken out of the metadata; none if it has none.
+std::vector<uint32_t> take_tensor_sums(
+    std::map<std::string, std::string>& metadata, size_t tensors,
+    const std::string& path) {
+  metadata.erase(kHeaderSum);
+  const auto found = metadata.find(kTensorSums);
+  if (found == metadata.end()) return {};
+  const std::string text = std::move(found->second);
+  metadata.erase(found);
+  std::vector<uint32_t> sums;
+  constexpr size_t kDigits = kNoSum.size();
+  for (size_t at = 0; at + kDigits <= text.size(); at += kDigits) {
+    uint32_t sum = 0;
+    std::from_chars(text.data() + at, text.data() + at + kDigits, sum, 16);
+    sums.push_back(sum);
+  }
+  if (sums.size() != tensors) throw_damaged(path, "the list of its checksums");
+  return sums;
+}
 
 std::string read_header_text(const FileReader& file) {
   uint64_t length = 0;
@@ -55,11 +92,16 @@ std::vector<const NamedView*> data_order(
 }
 
 std::string make_header(const std::vector<const NamedView*>& order,
-                        const std::map<std::string, std::string>& metadata) {
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!metadata.empty()) {
-    header[std::string(detail::kSafetensorsMetadata)] = metadata;
+                        std::map<std::string, std::string> metadata) {
+  std::string& sums = metadata[kTensorSums];
+  for (const NamedView* tensor : order) {
+    const ArrayView& view = tensor->second;
+    sums += sum_text(crc32c({static_cast<const char*>(view.data),
+                             static_cast<size_t>(view.byte_size())}));
   }
+  metadata[kHeaderSum] = kNoSum;
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  header[std::string(detail::kSafetensorsMetadata)] = metadata;
   int64_t begin = 0;
   std::string text = header.dump();
   text.pop_back();
@@ -77,6 +119,7 @@ std::string make_header(const std::vector<const NamedView*>& order,
   text += '}';
   constexpr size_t kAlignment = 8;
   text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
+  put_own_sum(text, kHeaderMark);
   return text;
 }
 
@@ -95,11 +138,14 @@ void check_names(const std::string& path,
 
 SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
   const std::string text = read_header_text(file_);
+  // Before it is parsed: damage is told as such.
+  if (!own_sum_fits(text, kHeaderMark)) throw_damaged(path, "its header");
   data_offset_ = kPrefix + text.size();
   auto header =
       detail::parse_safetensors_header(text, file_.size() - data_offset_, path);
   entries_ = std::move(header.entries);
   metadata_ = std::move(header.metadata);
+  sums_ = take_tensor_sums(metadata_, entries_.size(), path);
   index_.reserve(entries_.size());
   for (size_t i = 0; i < entries_.size(); ++i) index_[entries_[i].name] = i;
 }
@@ -134,6 +180,22 @@ void SafetensorsFile::read_into(const SafetensorsEntry& entry,
   KITH_ASSERT(entry.begin <= entry.end);
   file_.read_at(data_offset_ + entry.begin, out,
                 static_cast<size_t>(entry.end - entry.begin));
+  if (sums_.empty()) return;
+  const std::string_view bytes(static_cast<const char*>(out),
+                               static_cast<size_t>(entry.end - entry.begin));
+  if (crc32c(bytes) != sums_[index_.at(entry.name)]) {
+    throw_damaged(path(), "tensor " + quote(entry.name));
+  }
+}
+
+bool is_whole_safetensors(const std::string& path) {
+  try {
+    const SafetensorsFile file(path);
+    for (const SafetensorsEntry& entry : file.entries()) file.read(entry.name);
+  } catch (const DataError&) {
+    return false;
+  }
+  return true;
 }
 
 void write_safetensors(const std::string& path,

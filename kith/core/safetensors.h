@@ -27,6 +27,10 @@ struct SafetensorsEntry {
 /// file, agrees with dtype and shape, and together they cover the data without
 /// overlap or gap. Tensors are read one at a time, so a large file never is in
 /// memory twice. Dtypes: F64 F32 F16 BF16 I64 I32 U8 BOOL.
+///
+/// A file of write_safetensors has checksums: its header is compared with them
+/// by the constructor, a tensor when it is read. One from elsewhere need not
+/// have any.
 class SafetensorsFile {
  public:
   /// DataError naming the file, and the tensor where there is one.
@@ -36,6 +40,7 @@ class SafetensorsFile {
 
   /// In the order of the data.
   const std::vector<SafetensorsEntry>& entries() const { return entries_; }
+  /// Without the checksums.
   const std::map<std::string, std::string>& metadata() const {
     return metadata_;
   }
@@ -56,12 +61,18 @@ class SafetensorsFile {
   std::vector<SafetensorsEntry> entries_;
   std::map<std::string, std::string> metadata_;
   std::unordered_map<std::string, size_t> index_;
+  std::vector<uint32_t> sums_;  ///< CRC-32C of each entry; empty: not known.
 };
 
-/// Writes atomically (see write_file_atomically). Data goes out by descending
-/// element size, then in the order given, which keeps every tensor aligned.
-/// The same input gives the same bytes. DataError for a name that is repeated,
-/// not UTF-8, or "__metadata__".
+/// Whether nothing in a file has changed since it was written, as far as its
+/// checksums tell: reads all of it.
+bool is_whole_safetensors(const std::string& path);
+
+/// Writes atomically (see write_file_atomically), with checksums in the
+/// metadata ("kith.crc32c.header", "kith.crc32c.tensors"). Data goes out by
+/// descending element size, then in the order given, which keeps every tensor
+/// aligned. The same input gives the same bytes. DataError for a name that is
+/// repeated, not UTF-8, or "__metadata__".
 void write_safetensors(
     const std::string& path,
     const std::vector<std::pair<std::string, ArrayView>>& tensors,

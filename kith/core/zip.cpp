@@ -142,7 +142,8 @@ ZipEntry read_entry(ByteStream& in, const std::string& path) {
   in.take(4);
   entry.encrypted = (in.number<uint16_t>() & 1) != 0;
   entry.method = in.number<uint16_t>();
-  in.take(8);
+  in.take(4);
+  entry.crc = in.number<uint32_t>();
   entry.packed_size = in.number<uint32_t>();
   entry.size = in.number<uint32_t>();
   const auto name_size = in.number<uint16_t>();
@@ -154,6 +155,17 @@ ZipEntry read_entry(ByteStream& in, const std::string& path) {
   read_zip64(in.take(extra_size), entry, path);
   in.take(comment_size);
   return entry;
+}
+
+/// As zlib counts, in 32 bits: in parts.
+uint32_t crc_of(uint32_t before, const char* bytes, uint64_t size) {
+  constexpr uint64_t kPart = uint64_t{1} << 30;
+  auto crc = static_cast<uLong>(before);
+  for (uint64_t at = 0; at < size; at += kPart) {
+    crc = ::crc32(crc, reinterpret_cast<const Bytef*>(bytes + at),
+                  static_cast<uInt>(std::min(kPart, size - at)));
+  }
+  return static_cast<uint32_t>(crc);
 }
 
 std::string inflate_all(const std::string& packed, uint64_t size,
@@ -193,6 +205,7 @@ ZipFile::ZipFile(const std::string& path) : file_(path) {
   const Directory directory = find_directory(file_, find_end(file_));
   read_directory(directory.offset, directory.size, directory.count);
   check_overlap(directory.offset);
+  checked_ = std::make_unique<std::atomic<bool>[]>(entries_.size());
 }
 
 void ZipFile::read_directory(uint64_t offset, uint64_t size, uint64_t count) {
@@ -280,14 +293,47 @@ std::string ZipFile::read(const ZipEntry& entry, uint64_t max_bytes) const {
   const uint64_t offset = data_offset(entry);
   std::string packed(static_cast<size_t>(entry.packed_size), '\0');
   file_.read_at(offset, packed.data(), packed.size());
-  return entry.stored() ? packed : inflate_all(packed, entry.size, where);
+  std::string contents = entry.stored()
+                             ? std::move(packed)
+                             : inflate_all(packed, entry.size, where);
+  check_sum(entry, crc_of(0, contents.data(), contents.size()));
+  return contents;
+}
+
+void ZipFile::check_sum(const ZipEntry& entry, uint32_t found) const {
+  if (entry.crc == 0 || entry.crc == found) return;
+  throw DataError(path() + ": damaged: " + quote(entry.name) +
+                  " is not what was written: its checksum differs. Take "
+                  "another copy of the file");
+}
+
+// Once for each entry: tensors may be parts of one that is large.
+void ZipFile::check_stored(const ZipEntry& entry, uint64_t data) const {
+  std::atomic<bool>& checked = checked_[index_.at(entry.name)];
+  if (entry.crc == 0 || checked) return;
+  std::string piece;
+  uint32_t crc = 0;
+  for (uint64_t at = 0; at < entry.size; at += piece.size()) {
+    constexpr uint64_t kPiece = uint64_t{1} << 20;
+    piece.resize(static_cast<size_t>(std::min(kPiece, entry.size - at)));
+    file_.read_at(data + at, piece.data(), piece.size());
+    crc = crc_of(crc, piece.data(), piece.size());
+  }
+  check_sum(entry, crc);
+  checked = true;
 }
 
 void ZipFile::read_range(const ZipEntry& entry, uint64_t offset, void* out,
                          size_t size) const {
   KITH_ASSERT(entry.stored() && offset <= entry.size &&
               size <= entry.size - offset);
-  file_.read_at(data_offset(entry) + offset, out, size);
+  const uint64_t data = data_offset(entry);
+  file_.read_at(data + offset, out, size);
+  if (size == entry.size) {
+    check_sum(entry, crc_of(0, static_cast<const char*>(out), size));
+  } else {
+    check_stored(entry, data);
+  }
 }
 
 }  // namespace kith

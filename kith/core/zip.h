@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,6 +17,7 @@ struct ZipEntry {
   std::string name;
   uint16_t method = 0;  ///< 0 stored, 8 deflated.
   bool encrypted = false;
+  uint32_t crc = 0;            ///< CRC-32 of the contents; 0: not known.
   uint64_t packed_size = 0;    ///< Bytes in the archive.
   uint64_t size = 0;           ///< Bytes when unpacked.
   uint64_t header_offset = 0;  ///< Of the local header.
@@ -25,8 +28,9 @@ struct ZipEntry {
 
 /// A zip archive open for reading. The constructor reads and checks the central
 /// directory only (with zip64, for archives over 4 GiB): names are unique, and
-/// entries lie in the file without overlap. Check sums are not looked at:
-/// PyTorch can be told to leave them out.
+/// entries lie in the file without overlap. Contents are compared with their
+/// checksum when they are first read, where there is one: PyTorch can be told
+/// to leave it out, and writes 0 then.
 class ZipFile {
  public:
   /// DataError naming the file, and the entry where there is one.
@@ -52,9 +56,13 @@ class ZipFile {
   void read_directory(uint64_t offset, uint64_t size, uint64_t count);
   void check_overlap(uint64_t directory_offset);
   uint64_t data_offset(const ZipEntry& entry) const;
+  void check_sum(const ZipEntry& entry, uint32_t found) const;
+  void check_stored(const ZipEntry& entry, uint64_t data) const;
 
   FileReader file_;
   std::vector<ZipEntry> entries_;
+  /// Of each stored entry, whether its checksum has been compared.
+  std::unique_ptr<std::atomic<bool>[]> checked_;
   std::unordered_map<std::string, size_t> index_;
 };
 

@@ -28,6 +28,15 @@ TEST(Crc32c, EveryBitCounts) {
   }
 }
 
+TEST(Crc32c, BytesMayComeInPieces) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += static_cast<char>(i * 37);
+  for (size_t cut = 0; cut <= text.size(); ++cut) {
+    EXPECT_EQ(crc32c(text.substr(cut), crc32c(text.substr(0, cut))),
+              crc32c(text));
+  }
+}
+
 TEST(MaskedCrc32c, IsTurnedAndShifted) {
   // 0xE3069283 turned right by 15 bits is 0x2507C60D.
   EXPECT_EQ(masked_crc32c("123456789"), 0x2507C60Du + 0xA282EAD8u);

@@ -1,6 +1,7 @@
 #include "kith/core/safetensors.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <random>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kith/core/crc32c.h"
 #include "kith/core/error.h"
 #include "tests/support/damage.h"
 #include "tests/support/expect_error.h"
@@ -113,12 +115,69 @@ TEST_F(SafetensorsTest, WritesKnownBytes) {
   const std::string path = dir_.file("b.safetensors");
   write_safetensors(
       path, {{"s", {DType::kU8, {1}, small}}, {"l", {DType::kF32, {}, large}}});
-  std::string header = R"({"l":)" + entry("F32", "[]", "[0,4]") + R"(,"s":)" +
+  const std::string data("\0\0\x80\x3f\x09", 5);
+  char sums[17];
+  std::snprintf(sums, sizeof sums, "%08x%08x", crc32c(data.substr(0, 4)),
+                crc32c(data.substr(4)));
+  std::string header = R"({"__metadata__":{"kith.crc32c.header":"00000000",)"
+                       R"("kith.crc32c.tensors":")" +
+                       std::string(sums) + R"("},"l":)" +
+                       entry("F32", "[]", "[0,4]") + R"(,"s":)" +
                        entry("U8", "[1]", "[4,5]") + "}";
   header.resize((header.size() + 7) / 8 * 8, ' ');
-  EXPECT_EQ(
-      read_file(path, 1000),
-      with_length(header.size(), header + std::string("\0\0\x80\x3f\x09", 5)));
+  std::snprintf(sums, sizeof sums, "%08x", crc32c(header));
+  header.replace(header.find("00000000"), 8, sums, 8);
+  EXPECT_EQ(read_file(path, 1000), with_length(header.size(), header + data));
+}
+
+// Every bit of a file: an error that says so, or the same contents (a key of
+// the checksums that is no longer known as one).
+TEST_F(SafetensorsTest, EveryBitCounts) {
+  Array array = make_array(DType::kF32, {3, 2});
+  for (size_t i = 0; i < array.bytes.size(); ++i) {
+    array.bytes[i] = static_cast<std::byte>(i * 7 + 1);
+  }
+  const std::map<std::string, std::string> metadata = {{"k", "lr: 0.1"}};
+  const std::string path = dir_.file("b.safetensors");
+  write_safetensors(path, {{"first", array}, {"second", array}}, metadata);
+  EXPECT_TRUE(is_whole_safetensors(path));
+  const std::string whole = read_file(path, 1000);
+  size_t told = 0;
+  for (size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    std::string bytes = whole;
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
+    dir_.write("b.safetensors", bytes);
+    try {
+      const SafetensorsFile file(path);
+      for (const char* name : {"first", "second"}) {
+        const Array read = file.read(name);
+        EXPECT_EQ(read.bytes, array.bytes) << bit;
+        EXPECT_EQ(read.shape, array.shape) << bit;
+      }
+      EXPECT_EQ(file.metadata().at("k"), "lr: 0.1") << bit;
+    } catch (const DataError& error) {
+      EXPECT_NE(std::string(error.what()).find(path), std::string::npos);
+      ++told;
+      if (bit % 64 == 0) {
+        EXPECT_FALSE(is_whole_safetensors(path));
+      }
+    }
+  }
+  EXPECT_GT(told, 8 * (whole.size() - 40));
+}
+
+TEST_F(SafetensorsTest, NamesWhatIsDamaged) {
+  const Array one = make_array(DType::kI64, {2});
+  const std::string path = dir_.file("b.safetensors");
+  write_safetensors(path, {{"a", one}, {"b", one}}, {{"k", "v"}});
+  std::string bytes = read_file(path, 1000);
+  bytes.back() ^= 1;
+  const SafetensorsFile file = open(bytes);
+  EXPECT_EQ(file.read("a").bytes, one.bytes);
+  expect_error<DataError>([&] { file.read("b"); }, "a.safetensors", "damaged",
+                          "'b'", "another copy");
+  bytes[bytes.find("\"k\"") + 1] ^= 1;
+  expect_refused(bytes, "damaged", "header", "another copy");
 }
 
 TEST_F(SafetensorsTest, RefusesToWriteBadNames) {

@@ -45,6 +45,36 @@ const std::vector<RawZipEntry>& three_entries() {
   return entries;
 }
 
+TEST_F(ZipTest, ContentsAreComparedWithTheirChecksums) {
+  std::vector<RawZipEntry> entries = three_entries();
+  entries[0].crc = 0x9271ee57;
+  entries[1].crc = 0xb61f1169;
+  const std::string whole = raw_zip(entries);
+  const ZipFile zip = open(whole);
+  EXPECT_EQ(read(zip, "f/one"), "first");
+  EXPECT_EQ(read(zip, "f/two"), "second");
+  std::string part(3, '\0');
+  zip.read_range(*zip.find("f/one"), 1, part.data(), part.size());
+  EXPECT_EQ(part, "irs");
+  for (const std::string word : {"first", "second"}) {
+    std::string bytes = whole;
+    bytes[bytes.find(word)] ^= 1;
+    expect_refused(bytes, "damaged", "f/", "checksum");
+  }
+  std::string bytes = whole;
+  bytes[bytes.find("first")] ^= 1;
+  const ZipFile damaged = open(bytes);
+  for (const size_t size : {size_t{3}, size_t{5}}) {
+    std::string out(size, '\0');
+    expect_error<DataError>(
+        [&] {
+          damaged.read_range(*damaged.find("f/one"), 5 - size, out.data(),
+                             size);
+        },
+        "damaged", "'f/one'");
+  }
+}
+
 TEST_F(ZipTest, ReadsStoredAndDeflatedEntries) {
   for (const bool zip64 : {false, true}) {
     const ZipFile zip = open(raw_zip(three_entries(), zip64));

@@ -25,6 +25,7 @@ struct RawZipEntry {
   uint16_t method = 0;       ///< 8: deflated
   uint32_t size = 0;         ///< Unpacked, where method is not 0.
   std::string padding = {};  ///< Extra field of the local header.
+  uint32_t crc = 0;          ///< Of what is unpacked; 0: left out.
 };
 
 /// With `zip64`, sizes and offsets all stand in 64-bit fields.
@@ -48,7 +49,8 @@ inline std::string raw_zip(const std::vector<RawZipEntry>& entries,
                                     : "";
     const std::string common =
         std::string(4, '\0') +  // versions, flags
-        little_endian(entry.method) + std::string(8, '\0') + sizes +
+        little_endian(entry.method) + std::string(4, '\0') +
+        little_endian(entry.crc) + sizes +
         little_endian<uint16_t>(static_cast<uint16_t>(entry.name.size()));
     file += "PK\3\4" + common +
             little_endian(static_cast<uint16_t>(entry.padding.size())) +

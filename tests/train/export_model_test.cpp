@@ -86,6 +86,18 @@ TEST_F(ExportModel, IsReadBackToTheSameBits) {
   }
 }
 
+TEST_F(ExportModel, DamageIsAnError) {
+  const std::string weights = out_ + "/model.safetensors";
+  const std::string whole = read_file(weights, 1 << 24);
+  for (const size_t at : {size_t{20}, whole.size() / 2, whole.size() - 1}) {
+    std::string bytes = whole;
+    bytes[at] ^= 2;
+    write_file(weights, bytes);
+    expect_error<DataError>([&] { load_model(out_, c10::kCPU); }, weights,
+                            "damaged", "another copy");
+  }
+}
+
 TEST_F(ExportModel, HasTheNetworkAloneUnderPlainNames) {
   const SafetensorsFile file(out_ + "/model.safetensors");
   const NamedTensors state = model_.net->state();
