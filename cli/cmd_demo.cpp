@@ -7,6 +7,7 @@
 #include "cli/metrics_report.h"
 #include "cli/report_runs.h"
 #include "cli/usage.h"
+#include "kith/core/file_lock.h"
 #include "kith/core/log.h"
 #include "kith/data/write_set.h"
 #include "kith/train/experiment.h"
@@ -38,12 +39,14 @@ void make_demo_data(const std::string& folder) {
 /// Removes what an earlier demo left in its run folder, and what was measured
 /// of that run; nothing else.
 void clear_run(const std::string& folder) {
+  const FolderLock lock(folder, "kith demo");
   for (const char* name :
-       {"/checkpoints/last.safetensors", "/checkpoints/best.safetensors",
-        "/log.jsonl", "/metrics.json", "/config.yaml", "/eval/metrics.json"}) {
+       {"/checkpoints/last.safetensors",
+        "/checkpoints/last.previous.safetensors",
+        "/checkpoints/best.safetensors", "/log.jsonl", "/metrics.json",
+        "/config.yaml", "/eval/metrics.json"}) {
     fs::remove(folder + name);
   }
-  if (!fs::is_directory(folder)) return;
   std::vector<fs::path> events;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (entry.path().filename().string().starts_with("events.out.tfevents.")) {
@@ -94,11 +97,11 @@ EvalResult train_demo(const DemoFlags& flags, const std::string& run,
   const RunConfig config = demo_config(flags, data_folder);
   make_demo_data(data_folder);
   clear_run(run);
-  const std::unique_ptr<DataSet> data = make_training_data(config);
   log_info("training on 200 characters with " +
            config.section("loss").find("name")->scalar +
            ", testing on 200 others");
-  return Trainer(config, *data, run, device, progress_bar()).run();
+  return train_experiment(config, run, device, /*resume=*/false,
+                          progress_bar());
 }
 
 Report make_demo_report(const DemoFlags& flags, const std::string& run,
@@ -183,9 +186,7 @@ void run_demo(const DemoFlags& flags) {
     json["run"] = run;
     json["report"] = page;
     json["next"] = next_commands(flags, run);
-    // A path need not be UTF-8.
-    print_line(json.dump(2, ' ', false,
-                         nlohmann::ordered_json::error_handler_t::replace));
+    print_json(json);
     return;
   }
   print_metrics(trained, {untrained});

@@ -7,6 +7,7 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/train/experiment.h"
+#include "kith/train/run_place.h"
 
 namespace kith {
 namespace {
@@ -22,6 +23,18 @@ struct TrainFlags {
   bool json = false;
   DeviceFlags device;
 };
+
+/// A run that goes on has its relative paths from where it was started.
+void find_start(const std::string& run, ConfigNode& user) {
+  for (const char* file : {"/config.yaml", "/selection/config.yaml"}) {
+    if (!std::filesystem::exists(run + file)) continue;
+    const ConfigNode begun = load_config(run + file);
+    const ConfigNode* started = begun.find("started");
+    if (started != nullptr) user.set("started", *started);
+    follow_run(user, run + file);
+    return;
+  }
+}
 
 RunConfig read_config(const TrainFlags& flags) {
   std::string path = flags.config;
@@ -39,6 +52,7 @@ RunConfig read_config(const TrainFlags& flags) {
     }
   }
   ConfigNode user = load_with_overrides(path, flags.overrides);
+  if (flags.resume && !flags.out.empty()) find_start(flags.out, user);
   if (flags.seed >= 0) {
     apply_override(user, "train.seed=" + std::to_string(flags.seed));
   }
@@ -51,42 +65,45 @@ std::string run_folder(const TrainFlags& flags) {
   return "runs/" + std::filesystem::path(flags.config).stem().string();
 }
 
-bool holds_run(const std::string& folder) {
-  return std::filesystem::exists(folder + "/config.yaml") ||
-         std::filesystem::exists(folder + "/selection/config.yaml");
-}
-
 void print_dry_run(const TrainFlags& flags, const RunConfig& config) {
   const c10::Device device = flags.device.apply();
   const std::unique_ptr<DataSet> data = make_training_data(config);
-  const DryRun result =
-      Trainer(config, *data, run_folder(flags), device, progress_bar())
-          .dry_run();
+  const DryRun result = Trainer(settle_colour(config, *data), *data,
+                                run_folder(flags), device, progress_bar())
+                            .dry_run();
   print_line(flags.json ? dry_run_json(result) : dry_run_text(result));
+}
+
+/// With what the data decide, if they are there.
+void print_config(RunConfig config) {
+  const ConfigNode& input = *config.section("model").find("input");
+  if (input.find("colour")->scalar == "auto") {
+    try {
+      config = settle_colour(config, *make_training_data(config));
+    } catch (const DataError& error) {
+      log_info(std::string("model.input.colour stays auto until the data are "
+                           "there: ") +
+               error.what());
+    }
+  }
+  std::printf("%s", to_yaml(config.tree).c_str());
 }
 
 void run_train(const TrainFlags& flags) {
   const RunConfig config = read_config(flags);
-  if (flags.print_config) {
-    std::printf("%s", to_yaml(config.tree).c_str());
-    return;
-  }
+  if (flags.print_config) return print_config(config);
   if (flags.dry_run) {
     print_dry_run(flags, config);
     return;
   }
   const c10::Device device = flags.device.apply();
   const std::string folder = run_folder(flags);
-  if (!flags.resume && holds_run(folder)) {
-    throw ConfigError(folder +
-                      " already holds a run; continue it with "
-                      "--resume or choose another --out");
-  }
+  if (!flags.resume) check_holds_no_run(folder);
   const EvalResult result =
       train_experiment(config, folder, device, flags.resume, progress_bar());
   log_info("the run is in " + folder);
   if (flags.json) {
-    print_line(metrics_json(result).dump(2));
+    print_json(metrics_json(result));
   } else if (config.eval.evaluates()) {
     print_metrics(result, published_column(config.tree));
   }

@@ -4,14 +4,18 @@
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
+#include <mutex>
+#include <set>
 #include <system_error>
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "kith/core/error.h"
+#include "kith/core/log.h"
 
 namespace kith {
 namespace {
@@ -28,6 +32,54 @@ std::string folder_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
+// Not built from the target's name, which may be NAME_MAX long already.
+std::string temporary_name(unsigned serial) {
+  return ".kith-" + std::to_string(::getpid()) + "-" + std::to_string(serial) +
+         ".tmp";
+}
+
+bool is_temporary_name(std::string_view name) {
+  if (!name.starts_with(".kith-") || !name.ends_with(".tmp")) return false;
+  name.remove_prefix(6);
+  name.remove_suffix(4);
+  return !name.empty() && name.find_first_not_of("0123456789-") == name.npos;
+}
+
+// Removes a temporary unless a process is at work on it, which holds its lock.
+void remove_if_abandoned(const std::string& path) {
+  const int file =
+      ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0) return;
+  struct stat opened {};
+  struct stat named {};
+  const bool abandoned =
+      ::flock(file, LOCK_EX | LOCK_NB) == 0 && ::fstat(file, &opened) == 0 &&
+      ::lstat(path.c_str(), &named) == 0 && S_ISREG(named.st_mode) &&
+      opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+  if (abandoned && ::unlink(path.c_str()) == 0) {
+    log_info("removed " + path + ", which a process that was killed has left");
+  }
+  ::close(file);
+}
+
+// Once for each folder that this process writes to.
+void remove_abandoned(const std::string& folder) {
+  static std::mutex mutex;
+  static std::set<std::string> seen;
+  {
+    const std::lock_guard lock(mutex);
+    if (!seen.insert(folder).second) return;
+  }
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator();
+       entry.increment(error)) {
+    if (is_temporary_name(entry->path().filename().string())) {
+      remove_if_abandoned(entry->path().string());
+    }
+  }
+}
+
 // The temporary of one write: closed and removed unless committed.
 class TemporaryFile {
  public:
@@ -36,12 +88,13 @@ class TemporaryFile {
     constexpr int kAttempts = 1000;  // names left behind by a killed process
     int descriptor = -1;
     for (int i = 0; i < kAttempts && descriptor < 0; ++i) {
-      // Not built from the target's name, which may be NAME_MAX long already.
-      path_ = folder_of(target) + "/.kith-" + std::to_string(::getpid()) + "-" +
-              std::to_string(serial++) + ".tmp";
+      path_ = folder_of(target) + "/" + temporary_name(serial++);
       descriptor =
           ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       if (descriptor < 0 && errno != EEXIST) break;
+      if (descriptor >= 0 && !hold(descriptor)) {
+        ::close(std::exchange(descriptor, -1));
+      }
     }
     if (descriptor < 0) throw_unwritable(target, errno);
     file_ = ::fdopen(descriptor, "wb");
@@ -67,16 +120,26 @@ class TemporaryFile {
     if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) {
       throw_unwritable(target_, errno);
     }
-    if (std::fclose(std::exchange(file_, nullptr)) != 0) {
-      throw_unwritable(target_, errno);
-    }
+    // Before it is closed: without its lock it could be taken for abandoned.
     if (::rename(path_.c_str(), target_.c_str()) != 0) {
       throw_unwritable(target_, errno);
     }
     committed_ = true;
+    if (std::fclose(std::exchange(file_, nullptr)) != 0) {
+      throw_unwritable(target_, errno);
+    }
   }
 
  private:
+  // Locks the new file. False if another process took it for abandoned first
+  // and has removed it. Where there are no locks none is removed.
+  static bool hold(int descriptor) {
+    struct stat info {};
+    const bool locked = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+    if (!locked && errno == EWOULDBLOCK) return false;
+    return ::fstat(descriptor, &info) != 0 || info.st_nlink > 0;
+  }
+
   const std::string& target_;
   std::string path_;
   std::FILE* file_ = nullptr;
@@ -194,6 +257,7 @@ void write_file(const std::string& path, std::string_view contents) {
 void write_file_atomically(const std::string& path,
                            const std::function<void(FileWriter&)>& fill) {
   refuse_special_target(path);
+  remove_abandoned(folder_of(path));
   TemporaryFile temporary(path);
   FileWriter writer(temporary.file(), path);
   fill(writer);

@@ -5,7 +5,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <thread>
 
 #include <fcntl.h>
@@ -153,19 +152,5 @@ InterruptNote::InterruptNote() {
 InterruptNote::~InterruptNote() { set_handler(SIG_DFL); }
 
 bool InterruptNote::interrupted() { return interrupt_seen != 0; }
-
-FolderLock::FolderLock(const std::string& folder, double patience)
-    : lock_((std::filesystem::create_directories(folder), folder + "/.lock")) {
-  const Timer timer;
-  // Children inherit it: what a killed program left running still holds it.
-  while (!lock_.try_lock()) {
-    if (timer.seconds() > patience) {
-      throw RunError(folder +
-                     ": another kith sweep is at work in this folder; wait "
-                     "for it or choose another --out");
-    }
-    nap();
-  }
-}
 
 }  // namespace kith

@@ -6,7 +6,6 @@
 
 #include <sys/types.h>
 
-#include "kith/core/file_lock.h"
 #include "kith/core/timer.h"
 
 namespace kith {
@@ -74,18 +73,6 @@ class InterruptNote {
   InterruptNote& operator=(const InterruptNote&) = delete;
 
   static bool interrupted();
-};
-
-/// The right to change a folder, held until the object and all child processes
-/// that were started meanwhile have ended.
-class FolderLock {
- public:
-  /// Makes the folder. RunError if another process has the right and keeps it
-  /// for so many seconds: children of one that was killed need some to end.
-  explicit FolderLock(const std::string& folder, double patience = 2);
-
- private:
-  FileLock lock_;
 };
 
 }  // namespace kith

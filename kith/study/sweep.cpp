@@ -10,6 +10,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/file_lock.h"
 #include "kith/core/log.h"
 #include "kith/core/options.h"
 #include "kith/study/figure.h"
@@ -216,7 +217,7 @@ std::vector<std::string> run_sweep(const Study& study,
                                    const SweepOptions& options,
                                    Progress& progress) {
   make_figures(study);  // what is wrong with them is said before the training
-  const FolderLock lock(options.out);
+  const FolderLock lock(options.out, "kith sweep");
   std::vector<std::string> failed = Sweep(study, runs, options, progress).run();
   write_study(study, options.out);
   return failed;

@@ -1,23 +1,52 @@
 #include "kith/train/experiment.h"
 
+#include <filesystem>
+#include <optional>
+
 #include "kith/core/error.h"
+#include "kith/core/file_lock.h"
 #include "kith/core/log.h"
+#include "kith/data/find_colour.h"
+#include "kith/train/run_place.h"
 
 namespace kith {
 namespace {
 
 /// What one run leaves behind.
 struct Trained {
+  RunConfig config;
   EvalResult last;
   int64_t best_epoch = 0;
 };
 
+/// The right to write to a run's folder, from when it is first needed.
+class RunRight {
+ public:
+  RunRight(std::string folder, bool resume)
+      : folder_(std::move(folder)), resume_(resume) {}
+
+  void take() {
+    if (lock_) return;
+    lock_.emplace(folder_, "kith train");
+    if (!resume_) check_holds_no_run(folder_);  // since it was looked at last
+  }
+
+ private:
+  std::string folder_;
+  bool resume_;
+  std::optional<FolderLock> lock_;
+};
+
 Trained train_once(const RunConfig& config, const std::string& folder,
-                   c10::Device device, bool resume, Progress& progress) {
+                   RunRight& right, c10::Device device, bool resume,
+                   Progress& progress) {
   const std::unique_ptr<DataSet> data = make_training_data(config);
-  Trainer trainer(config, *data, folder, device, progress);
-  if (resume) trainer.resume();
   Trained trained;
+  trained.config = settle_colour(config, *data);
+  record_start(trained.config.tree, folder);
+  Trainer trainer(trained.config, *data, folder, device, progress);
+  right.take();
+  if (resume) trainer.resume();
   trained.last = trainer.run();
   trained.best_epoch = trainer.best_epoch();
   return trained;
@@ -26,7 +55,7 @@ Trained train_once(const RunConfig& config, const std::string& folder,
 }  // namespace
 
 std::unique_ptr<DataSet> make_training_data(const RunConfig& config) {
-  std::unique_ptr<DataSet> data = make_data_set(config.section("data"));
+  std::unique_ptr<DataSet> data = make_data_set(run_data(config.tree));
   if (config.train.validation > 0) {
     data->hold_out_classes(config.train.validation);
   }
@@ -34,6 +63,27 @@ std::unique_ptr<DataSet> make_training_data(const RunConfig& config) {
     data->hold_out_fold(config.train.folds, config.train.fold);
   }
   return data;
+}
+
+RunConfig settle_colour(const RunConfig& config, const DataSet& data) {
+  const auto colour_in = [](const RunConfig& in) {
+    return in.section("model").find("input")->find("colour")->scalar;
+  };
+  const std::string wanted = colour_in(config);
+  if (wanted != "auto" && wanted != "grey") return config;
+  const std::string found = find_colour(data);
+  if (wanted == "grey") {
+    if (found != "grey") {
+      log_info(
+          "colour: grey, as 'model.input.colour' says, though the pictures "
+          "have colours");
+    }
+    return config;
+  }
+  RunConfig settled = config;
+  settled.tree.set("model", complete_model(config.section("model"), found));
+  log_info("colour: " + colour_in(settled) + " (found in the data)");
+  return settled;
 }
 
 RunConfig final_config(const RunConfig& config, int64_t best_epoch) {
@@ -44,20 +94,36 @@ RunConfig final_config(const RunConfig& config, int64_t best_epoch) {
   return complete_config(tree);
 }
 
+void check_holds_no_run(const std::string& folder) {
+  for (const char* file : {"/config.yaml", "/selection/config.yaml"}) {
+    if (!std::filesystem::exists(folder + file)) continue;
+    throw ConfigError(folder +
+                      " already holds a run; continue it with "
+                      "--resume or choose another --out");
+  }
+}
+
 EvalResult train_experiment(const RunConfig& config, const std::string& folder,
                             c10::Device device, bool resume,
                             Progress& progress) {
+  RunRight right(folder, resume);
   if (config.train.validation == 0 || !config.train.final) {
-    return train_once(config, folder, device, resume, progress).last;
+    return train_once(config, folder, right, device, resume, progress).last;
   }
   const std::string selection = folder + "/selection";
   const Trained chosen =
-      train_once(config, selection, device, resume, progress);
+      train_once(config, selection, right, device, resume, progress);
+  if (chosen.best_epoch == 0) {
+    throw RunError(selection + ": " + config.eval.best +
+                   " (eval.best) was not defined in any evaluation of the "
+                   "held-out classes, so no epoch can be chosen: they need "
+                   "classes of two images or more");
+  }
   log_info("chosen on held-out classes: epoch " +
            std::to_string(chosen.best_epoch) + " (" + selection +
            "/metrics.json); now all training classes");
-  return train_once(final_config(config, chosen.best_epoch), folder, device,
-                    resume, progress)
+  return train_once(final_config(chosen.config, chosen.best_epoch), folder,
+                    right, device, resume, progress)
       .last;
 }
 

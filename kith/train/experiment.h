@@ -12,9 +12,18 @@ namespace kith {
 /// out.
 std::unique_ptr<DataSet> make_training_data(const RunConfig& config);
 
+/// The configuration for these data. `model.input.colour: auto` becomes what
+/// they have (see find_colour), and mean and std, where not given, what goes
+/// with it; a line in the log says so. Another says that pictures with colours
+/// are made grey, if a user wants that.
+RunConfig settle_colour(const RunConfig& config, const DataSet& data);
+
 /// The run that follows a selection: all training classes, as many epochs as
 /// were best there, evaluated at its end only.
 RunConfig final_config(const RunConfig& config, int64_t best_epoch);
+
+/// ConfigError if a folder holds a run, begun or ended.
+void check_holds_no_run(const std::string& folder);
 
 /// Trains as a configuration says and returns the last evaluation.
 ///
@@ -25,7 +34,8 @@ RunConfig final_config(const RunConfig& config, int64_t best_epoch);
 /// of the two is the run in `folder`, and there is no other; so it is with
 /// `train.folds`.
 ///
-/// `resume` continues what is there.
+/// `resume` continues what is there; without it a folder that holds a run is
+/// refused. RunError if another process trains in the folder.
 EvalResult train_experiment(const RunConfig& config, const std::string& folder,
                             c10::Device device, bool resume,
                             Progress& progress);

@@ -1,14 +1,20 @@
 #include "kith/core/file.h"
 
+#include <cerrno>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "kith/core/error.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/log_capture.h"
 #include "tests/support/temp_dir.h"
 
 namespace kith {
@@ -152,6 +158,48 @@ TEST(FileWriter, ReportsNoSpace) {
   expect_error<RunError>([&] { writer.write("x"); }, path,
                          "No space left on device");
   std::fclose(full);
+}
+
+// What a process that was killed has left is removed; not what one is at work
+// on, which holds its lock, nor what only looks alike.
+TEST(WriteFileAtomically, RemovesWhatIsAbandoned) {
+  const TempDir dir;
+  const std::string left = dir.write(".kith-123456-7.tmp", "half");
+  const std::string busy = dir.write(".kith-123456-8.tmp", "half");
+  const std::vector<std::string> others = {
+      dir.write(".kith-x.tmp", ""), dir.write(".kith-.tmp", ""),
+      dir.write("kith-1-2.tmp", ""), dir.write(".kith-1-2.tmp.csv", "")};
+  const int held = ::open(busy.c_str(), O_RDWR);
+  ASSERT_EQ(::flock(held, LOCK_EX), 0);
+  fs::create_symlink(others[0], dir.file(".kith-5-5.tmp"));
+  {
+    const LogCapture log;
+    write_file_atomically(dir.file("x"), "new");
+    ASSERT_EQ(log.notes().size(), 1u);
+    EXPECT_NE(log.notes()[0].find(left), std::string::npos);
+  }
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(busy));
+  EXPECT_TRUE(fs::is_symlink(dir.file(".kith-5-5.tmp")));
+  for (const std::string& other : others) EXPECT_TRUE(fs::exists(other));
+  ::close(held);
+  EXPECT_EQ(read_file(dir.file("x"), 10), "new");
+}
+
+// The lock of a temporary is held until it has its name.
+TEST(WriteFileAtomically, ATemporaryIsNotTakenForAbandoned) {
+  const TempDir dir;
+  write_file_atomically(dir.file("x"), [&](FileWriter& writer) {
+    for (const auto& entry : fs::directory_iterator(dir.path())) {
+      const int file = ::open(entry.path().c_str(), O_RDWR);
+      ASSERT_GE(file, 0);
+      EXPECT_NE(::flock(file, LOCK_EX | LOCK_NB), 0);
+      EXPECT_EQ(errno, EWOULDBLOCK);
+      ::close(file);
+    }
+    writer.write("x");
+  });
+  EXPECT_EQ(files_in(dir.path()), 1u);
 }
 
 }  // namespace

@@ -77,16 +77,5 @@ TEST(InterruptNote, NotesSignals) {
   EXPECT_TRUE(InterruptNote::interrupted());
 }
 
-TEST(FolderLock, IsForOne) {
-  const TempDir folder;
-  const std::string place = folder.file("new/folder");
-  {
-    const FolderLock lock(place);
-    expect_error<RunError>([&] { const FolderLock other(place, 0); }, place,
-                           "another kith sweep");
-  }
-  const FolderLock again(place);
-}
-
 }  // namespace
 }  // namespace kith
