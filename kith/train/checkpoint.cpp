@@ -10,6 +10,8 @@
 #include "kith/core/safetensors.h"
 #include "kith/core/tensor_io.h"
 #include "kith/models/weights_hash.h"
+#include "kith/ops/finite.h"
+#include "kith/train/previous_checkpoint.h"
 
 namespace kith {
 namespace {
@@ -106,6 +108,45 @@ void check_dim(const std::string& path, const ConfigNode& section) {
   }
 }
 
+WeightReport copy_from_checkpoint(const std::string& path, EmbeddingNet& net) {
+  read_checkpoint_info(path);  // is it a checkpoint of kith?
+  const SafetensorsFile file(path);
+  const std::string prefix = model_prefix(file);
+  NamedTensors weights;
+  for (const SafetensorsEntry& entry : file.entries()) {
+    if (entry.name.starts_with(prefix)) {
+      weights.emplace_back(entry.name.substr(prefix.size()),
+                           to_tensor(file.read(entry.name)));
+    }
+  }
+  return copy_weights(path, weights, net.state());
+}
+
+LoadedModel load_from_checkpoint(const std::string& file) {
+  LoadedModel model;
+  model.config = read_checkpoint_info(file).config;
+  const ConfigNode* section = model.config.find("model");
+  if (section == nullptr) {
+    throw DataError(file + ": its configuration has no 'model'");
+  }
+  check_dim(file, *section);
+  model.net = std::make_unique<EmbeddingNet>(*section);
+  load_checkpoint(file, {*model.net});
+  return model;
+}
+
+/// What reads a checkpoint; an error of one that is damaged says what to do.
+template <class Action>
+auto reading(const std::string& path, const Action& action) {
+  try {
+    return action();
+  } catch (const DataError& error) {
+    const std::string remedy = remedy_of_damage(path);
+    if (remedy.empty()) throw;
+    throw DataError(error.what() + remedy);
+  }
+}
+
 /// "last, best", of those that a run's folder has, or "none".
 std::string checkpoints_in(const std::string& folder) {
   std::vector<std::string> found;
@@ -160,7 +201,8 @@ CheckpointInfo read_checkpoint_info(const std::string& path) {
 void load_checkpoint(const std::string& path, const CheckpointParts& parts) {
   const torch::NoGradGuard no_grad;
   const SafetensorsFile file(path);
-  NamedTensors wanted = all_tensors(parts, model_prefix(file));
+  const std::string prefix = model_prefix(file);
+  NamedTensors wanted = all_tensors(parts, prefix);
   check_names(file, wanted, /*model_only=*/parts.optimizer == nullptr);
   for (auto& [name, tensor] : wanted) {
     const Tensor stored = to_tensor(file.read(name));
@@ -169,22 +211,20 @@ void load_checkpoint(const std::string& path, const CheckpointParts& parts) {
       throw DataError(path + ": tensor '" + name +
                       "' has another shape or type than the model's");
     }
+    const bool is_weight =
+        name.starts_with(prefix) || name.starts_with("loss.");
+    if (is_weight && !all_finite(stored)) {
+      throw DataError(path + ": tensor '" + name +
+                      "' has a NaN or infinite value: the training went "
+                      "wrong; take another checkpoint, or train with a smaller "
+                      "optimizer.lr or with train.clip_norm");
+    }
     tensor.copy_(stored);
   }
 }
 
 WeightReport start_from_checkpoint(const std::string& path, EmbeddingNet& net) {
-  read_checkpoint_info(path);  // is it a checkpoint of kith?
-  const SafetensorsFile file(path);
-  const std::string prefix = model_prefix(file);
-  NamedTensors weights;
-  for (const SafetensorsEntry& entry : file.entries()) {
-    if (entry.name.starts_with(prefix)) {
-      weights.emplace_back(entry.name.substr(prefix.size()),
-                           to_tensor(file.read(entry.name)));
-    }
-  }
-  return copy_weights(path, weights, net.state());
+  return reading(path, [&] { return copy_from_checkpoint(path, net); });
 }
 
 std::string find_checkpoint(const std::string& path, const std::string& which) {
@@ -205,15 +245,7 @@ std::string find_checkpoint(const std::string& path, const std::string& which) {
 
 LoadedModel load_model(const std::string& path, c10::Device device) {
   const std::string file = find_checkpoint(path);
-  LoadedModel model;
-  model.config = read_checkpoint_info(file).config;
-  const ConfigNode* section = model.config.find("model");
-  if (section == nullptr) {
-    throw DataError(file + ": its configuration has no 'model'");
-  }
-  check_dim(file, *section);
-  model.net = std::make_unique<EmbeddingNet>(*section);
-  load_checkpoint(file, {*model.net});
+  LoadedModel model = reading(file, [&] { return load_from_checkpoint(file); });
   model.net->use_device(device);
   model.net->apply_precision();
   model.net->eval();

@@ -15,7 +15,8 @@ namespace kith {
 /// sampler's embeddings under "pool.", the optimiser's state under
 /// "optimizer.", and in its metadata the effective configuration (YAML) and how
 /// far the run is (JSON). It is written to a temporary name, flushed and
-/// renamed: a kill at any moment leaves the last good one.
+/// renamed: a kill at any moment leaves the last good one. Its checksums are
+/// compared when it is read (see SafetensorsFile).
 struct CheckpointInfo {
   ConfigNode config;
   std::string progress;  ///< JSON of the trainer, empty in a model only.

@@ -12,6 +12,7 @@
 #include "kith/eval/embedded_split.h"
 #include "kith/models/embedding_net.h"
 #include "kith/samplers/sampler.h"
+#include "kith/train/gradient_watch.h"
 #include "kith/train/journal.h"
 #include "kith/train/multistage.h"
 #include "kith/train/objective.h"
@@ -43,6 +44,7 @@ struct DryRun {
 ///
 ///     config.yaml   log.jsonl   metrics.json   events.out.tfevents.*
 ///     checkpoints/last.safetensors   checkpoints/best.safetensors
+///     checkpoints/last.previous.safetensors
 ///
 /// A run that was killed at any moment and resumed ends with the same weights
 /// and the same metrics.json as one that was not (bit for bit on the CPU with
@@ -56,7 +58,8 @@ class Trainer {
   ~Trainer();
 
   /// Continues from the last checkpoint, if there is one. ConfigError if it
-  /// was made with another configuration.
+  /// was made with another configuration. DataError if it is damaged; tells
+  /// whether the one before it can be used.
   void resume();
 
   /// Trains to the end and returns the last evaluation, which is empty if
@@ -81,6 +84,7 @@ class Trainer {
   EvalResult evaluate_now();
 
  private:
+  void resume_from(const std::string& path);
   void make_parts();
   void make_sampler();
   void make_optimizer();
@@ -109,6 +113,7 @@ class Trainer {
   void train_epoch(Journal& journal);
   StepRecord step(const Batch& batch, int64_t steps_in_epoch,
                   PhaseMeter& meter);
+  double schedule_factor(int64_t steps_in_epoch) const;
   void compute_gradients(const Batch& batch, StepRecord& record,
                          PhaseMeter& meter);
   std::optional<Mixup> draw_mixup_of_step() const;
@@ -116,6 +121,8 @@ class Trainer {
   NamedTensors other_state() const;
   EvalResult record_evaluation(Journal& journal);
   void keep_if_best(const EvalResult& result);
+  void check_weights() const;
+  [[noreturn]] void stop_diverged(const std::string& why) const;
   void save(const std::string& name, bool with_optimizer) const;
   void write_metrics() const;
   void estimate_evaluations(DryRun& result);
@@ -141,7 +148,8 @@ class Trainer {
   StepTotals totals_;
   bool has_weights_ = false;  ///< Those to start from, or resumed ones.
   bool halved_ = false;       ///< Memory ran out once.
-  Epoch next_epoch_;          ///< Without loader: not begun.
+  GradientWatch gradients_;
+  Epoch next_epoch_;  ///< Without loader: not begun.
 };
 
 }  // namespace kith

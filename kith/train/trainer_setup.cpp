@@ -1,5 +1,6 @@
 // What a trainer is made of, and the weights it starts from.
 
+#include <filesystem>
 #include <utility>
 
 #include <torch/torch.h>
@@ -8,6 +9,8 @@
 #include "kith/core/log.h"
 #include "kith/models/weights.h"
 #include "kith/train/checkpoint.h"
+#include "kith/train/previous_checkpoint.h"
+#include "kith/train/run_place.h"
 #include "kith/train/run_state.h"
 #include "kith/train/trainer.h"
 #include "kith/train/whiten_head.h"
@@ -95,9 +98,11 @@ void Trainer::make_optimizer() {
   parameters.insert(parameters.end(), learnt.begin(), learnt.end());
   optimizer_ = optimizer_registry().make(config_.section("optimizer"),
                                          "optimizer", parameters);
-  for (const auto& [name, parameter] : objective_->loss().parameters()) {
-    const double lr = objective_->loss().parameter_lr(name);
+  const Loss& loss = objective_->loss();
+  for (const auto& [name, parameter] : loss.parameters()) {
+    const double lr = loss.parameter_lr(name);
     if (lr > 0) optimizer_->set_lr("loss." + name, lr);
+    if (!loss.decays_parameters()) optimizer_->spare_from_decay("loss." + name);
   }
 }
 
@@ -120,10 +125,11 @@ void Trainer::load_start_weights() {
   std::string path;
   WeightReport report;
   if (!config_.train.init_from.empty()) {
-    path = find_checkpoint(config_.train.init_from);
+    path = find_checkpoint(
+        run_path(config_.tree, "train.init_from", config_.train.init_from));
     report = start_from_checkpoint(path, *net_);
   } else if (!net_->options().weights.empty()) {
-    path = net_->options().weights;
+    path = run_path(config_.tree, "model.weights", net_->options().weights);
     report = load_weights(path, net_->backbone());
   } else {
     return;
@@ -149,6 +155,37 @@ void Trainer::warn_of_traps() const {
         "report the last one, or choose on held-out training classes with "
         "train.validation");
   }
+}
+
+void Trainer::resume() {
+  const std::string path = folder_ + "/checkpoints/last.safetensors";
+  if (std::filesystem::exists(path)) {
+    try {
+      resume_from(path);
+    } catch (const DataError& error) {
+      throw DataError(error.what() + remedy_to_resume(path));
+    }
+  } else if (std::filesystem::exists(previous_checkpoint(path))) {
+    throw DataError(path + ": is missing" + remedy_to_resume(path));
+  } else {
+    log_info("no checkpoint yet: the run starts from the beginning");
+  }
+}
+
+void Trainer::resume_from(const std::string& path) {
+  const CheckpointInfo info = read_checkpoint_info(path);
+  const std::string changed = first_difference(config_.tree, info.config);
+  if (!changed.empty()) {
+    throw ConfigError("'" + changed +
+                      "' differs from the configuration the run was started "
+                      "with (" +
+                      folder_ + "/config.yaml); resume needs the same");
+  }
+  load_checkpoint(path, {*net_, other_state(), optimizer_.get()});
+  state_->load(info.progress, path);
+  has_weights_ = true;
+  if (state_->step > 0) gradients_.resume();
+  log_info("resumed after step " + std::to_string(state_->step));
 }
 
 }  // namespace kith

@@ -11,8 +11,10 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/core/file.h"
 #include "kith/core/safetensors.h"
 #include "kith/core/tensor_io.h"
+#include "kith/train/previous_checkpoint.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/torch/tensors.h"
@@ -199,6 +201,52 @@ TEST_F(CheckpointTest, ALargerHeadThanTheFileHasIsRefused) {
   expect_error<DataError>([&] { load_model(path_, c10::kCPU); },
                           "a.safetensors", "head.linear.weight",
                           "'model.head.dim', 1048576");
+}
+
+// Some of all bits: an error that names the file, or the same network.
+TEST_F(CheckpointTest, AChangedBitIsAnError) {
+  const std::string whole = read_file(path_, 1 << 24);
+  const size_t step = 8 * whole.size() / 300 | 1;
+  size_t told = 0;
+  for (size_t bit = 0; bit < 8 * whole.size(); bit += step) {
+    std::string bytes = whole;
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
+    write_file(path_, bytes);
+    Subject other(2);
+    try {
+      load_checkpoint(path_, {other.net, {}, other.optimizer.get()});
+      expect_same(other.all(), saved_.all());
+      EXPECT_EQ(to_yaml(read_checkpoint_info(path_).config),
+                to_yaml(saved_.config));
+    } catch (const DataError& error) {
+      ++told;
+      EXPECT_NE(std::string(error.what()).find(path_), std::string::npos);
+    }
+  }
+  EXPECT_GT(told, 295u);
+}
+
+TEST_F(CheckpointTest, NamesTheWholeOnesBesideADamagedOne) {
+  std::filesystem::create_directories(folder_.file("checkpoints"));
+  const std::string last = folder_.file("checkpoints/last.safetensors");
+  const std::string best = folder_.file("checkpoints/best.safetensors");
+  std::filesystem::copy_file(path_, last);
+  keep_previous_checkpoint(last);
+  keep_previous_checkpoint(last);
+  std::string bytes = read_file(path_, 1 << 24);
+  EXPECT_EQ(read_file(previous_checkpoint(last), 1 << 24), bytes);
+  bytes[bytes.size() - 9] ^= 1;
+  write_file(best, bytes);
+  write_file_atomically(last, bytes);  // not through the name of the other
+  const auto load = [&] { load_model(folder_.path(), c10::kCPU); };
+  bytes[bytes.find("model.")] ^= 1;
+  write_file_atomically(last, bytes);
+  expect_error<DataError>(load, last, "damaged", "header",
+                          "whole are beside it: " + previous_checkpoint(last));
+  write_file(previous_checkpoint(last), bytes);
+  expect_error<DataError>(load, last, "damaged", "another copy");
+  EXPECT_EQ(remedy_of_damage(path_), "");
+  EXPECT_EQ(remedy_of_damage(folder_.file("none")), "");
 }
 
 TEST_F(CheckpointTest, MissingTensor) {

@@ -203,6 +203,41 @@ TEST(ResumedRun, WithMetricsThatAreNotDefined) {
   EXPECT_EQ(outcome(folder).metrics, expected.metrics);
 }
 
+TEST(ResumedRun, GoesOnFromTheCheckpointBeforeADamagedOne) {
+  const RunConfig config = tiny_config({"train.checkpoint_steps=1"});
+  const MemorySet data = make_pictures();
+  const TempDir folder;
+  ASSERT_TRUE(run_interrupted(config, data, folder, 12));
+  const std::string last = folder.file("checkpoints/last.safetensors");
+  const std::string previous =
+      folder.file("checkpoints/last.previous.safetensors");
+  std::string bytes = read_file(last, 1 << 24);
+  EXPECT_NE(read_file(previous, 1 << 24), bytes);
+  bytes[bytes.size() / 2] ^= 8;
+  write_file_atomically(last, bytes);
+  const auto resume = [&] { run_interrupted(config, data, folder, -1); };
+  expect_error<DataError>(resume, last, "damaged", "to the same numbers",
+                          "mv " + previous + " " + last, "--resume");
+  std::filesystem::rename(previous, last);
+  resume();
+  EXPECT_TRUE(outcome(folder) == uninterrupted(config, data));
+}
+
+TEST(ResumedRun, DoesNotBeginAnewWhereACheckpointIsMissing) {
+  const RunConfig config = tiny_config({"train.checkpoint_steps=1"});
+  const MemorySet data = make_pictures();
+  const TempDir folder;
+  ASSERT_TRUE(run_interrupted(config, data, folder, 12));
+  const std::string last = folder.file("checkpoints/last.safetensors");
+  const std::string previous =
+      folder.file("checkpoints/last.previous.safetensors");
+  std::filesystem::remove(last);
+  const auto resume = [&] { run_interrupted(config, data, folder, -1); };
+  expect_error<DataError>(resume, last, "is missing", "mv " + previous);
+  write_file_atomically(previous, "no checkpoint");
+  expect_error<DataError>(resume, last, "is missing", "no whole one", "--out");
+}
+
 TEST(ResumedRun, RefusesAChangedConfigurationAndNamesTheKey) {
   const MemorySet data = make_pictures();
   const TempDir folder;
