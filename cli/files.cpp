@@ -1,17 +1,43 @@
 #include "cli/files.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
+#include <string_view>
 
 #include <unistd.h>
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/index/index_files.h"
 
 namespace kith {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kScratchEnd = ".scratch";
+
+/// Whether `name` is `start`, the id of a process that is no more, and the end
+/// of scratch files.
+bool is_left_scratch(std::string_view name, const std::string& start) {
+  if (!name.starts_with(start) || !name.ends_with(kScratchEnd)) return false;
+  name.remove_prefix(start.size());
+  name.remove_suffix(std::min(name.size(), kScratchEnd.size()));
+  pid_t id = 0;
+  const auto [end, error] =
+      std::from_chars(name.data(), name.data() + name.size(), id);
+  if (error != std::errc() || end != name.data() + name.size() || id <= 0) {
+    return false;
+  }
+  return ::kill(id, 0) != 0 && errno == ESRCH;
+}
+
+}  // namespace
 
 std::string absolute_path(const std::string& path) {
   std::string text = fs::absolute(path).lexically_normal().string();
@@ -44,9 +70,12 @@ void make_folder_of(const std::string& file) {
 
 std::unique_ptr<FileLock> lock_index(const std::string& index) {
   auto lock = std::make_unique<FileLock>(hidden_beside(index, ".lock"));
-  if (lock->try_lock()) return lock;
-  throw RunError(
-      index + " is being made or changed by another kith index; wait for it");
+  if (!lock->try_lock()) {
+    throw RunError(index + " is being made or changed by another kith index" +
+                   lock->holder() + "; wait for it");
+  }
+  settle_index(index);
+  return lock;
 }
 
 std::vector<std::string> read_lines(const std::string& path) {
@@ -64,8 +93,19 @@ std::vector<std::string> read_lines(const std::string& path) {
 }
 
 ScratchFile::ScratchFile(const std::string& beside)
-    : path_(hidden_beside(beside,
-                          "." + std::to_string(::getpid()) + ".scratch")) {}
+    : path_(hidden_beside(beside, "." + std::to_string(::getpid()) +
+                                      std::string(kScratchEnd))) {
+  const std::string start = "." + fs::path(beside).filename().string() + ".";
+  std::vector<fs::path> left;
+  std::error_code error;
+  fs::directory_iterator entry(fs::absolute(beside).parent_path(), error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    if (is_left_scratch(entry->path().filename().string(), start)) {
+      left.push_back(entry->path());
+    }
+  }
+  for (const fs::path& file : left) fs::remove(file, error);
+}
 
 ScratchFile::~ScratchFile() {
   std::error_code ignored;

@@ -22,7 +22,7 @@ std::string hidden_beside(const std::string& path, const std::string& end);
 void make_folder_of(const std::string& file);
 
 /// The right to change an index, which one process at a time has. RunError if
-/// another has it.
+/// another has it. What one that was killed has left is put in order.
 std::unique_ptr<FileLock> lock_index(const std::string& index);
 
 /// More than any machine has, and no overflow in bytes.
@@ -32,7 +32,8 @@ constexpr int64_t kMostMemoryMb = int64_t{1} << 30;
 std::vector<std::string> read_lines(const std::string& path);
 
 /// The path of a file of its own beside another, for what is needed for a
-/// while. The file is removed, if it was made, at the end of its scope.
+/// while. The file is removed, if it was made, at the end of its scope, and
+/// those that killed processes left at its beginning.
 class ScratchFile {
  public:
   explicit ScratchFile(const std::string& beside);

@@ -11,6 +11,7 @@
 #include "kith/eval/embed_blocks.h"
 #include "kith/train/experiment.h"
 #include "kith/train/run_config.h"
+#include "kith/train/run_place.h"
 
 namespace kith {
 namespace {
@@ -46,7 +47,9 @@ class ImageSource final : public IndexSource {
   Rows rows(const std::string& scratch, Progress& progress) override {
     embed_to_file(*model_loaded_.net, *data_, chosen_,
                   usual_embedding(model_loaded_), progress, scratch);
-    return unit_rows(scratch, memory_mb_, at::kCPU);
+    const Rows rows = unit_rows(scratch, memory_mb_, at::kCPU);
+    fs::remove(scratch);  // they have it open: a kill leaves nothing behind
+    return rows;
   }
 
  private:
@@ -67,6 +70,7 @@ class ImageSource final : public IndexSource {
                         " does not say which images it was trained with: give "
                         "--images, a folder, a list or a configuration");
     }
+    follow_run(model_loaded_.config, flags.source);
     const RunConfig config = complete_config(model_loaded_.config);
     data_ = make_training_data(config);
     const ImageList& list = data_->list();

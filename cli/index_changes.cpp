@@ -15,6 +15,7 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/timer.h"
+#include "kith/index/index_files.h"
 #include "kith/index/stored_index.h"
 
 namespace kith {
@@ -38,12 +39,13 @@ struct RemoveFlags {
 
 struct InfoFlags {
   std::string index;
+  bool check = false;
   bool json = false;
 };
 
 /// Before a lock is made for it.
 void check_index_is_there(const std::string& path) {
-  if (is_there(path)) return;
+  if (is_there(path) || is_there(record_path(path))) return;
   throw DataError(path + ": no such file; kith index makes an index");
 }
 
@@ -142,7 +144,7 @@ void run_add(const AddFlags& flags) {
                      {"items", index.size()},
                      {"seconds", timer.seconds()}};
   if (flags.json) {
-    print_line(json_text(json));
+    print_json(json);
     return;
   }
   print_line(
@@ -184,21 +186,31 @@ void run_remove(const RemoveFlags& flags) {
   const int64_t removed = index.remove(there);
   index.save(flags.index);
   if (flags.json) {
-    print_line(json_text({{"index", flags.index},
-                          {"removed", removed},
-                          {"not_there", missing.size()},
-                          {"items", index.size()}}));
+    print_json({{"index", flags.index},
+                {"removed", removed},
+                {"not_there", missing.size()},
+                {"items", index.size()}});
     return;
   }
   print_line(std::to_string(removed) + " items removed; " +
              std::to_string(index.size()) + " in " + flags.index);
 }
 
+/// Reads all files of an index. DataError if one is damaged.
+std::string check_words(const std::string& index) {
+  return check_index(index)
+             ? "whole: all files have their checksums"
+             : "not known: it has no checksums, which kith index writes now";
+}
+
 void run_info(const InfoFlags& flags) {
   const StoredIndex index = StoredIndex::open(flags.index, /*memory_mb=*/0);
   const IndexInfo& info = index.info();
+  const IndexData data =
+      current_data(flags.index, read_index_record(record_path(flags.index)));
   const auto file_bytes =
-      static_cast<int64_t>(std::filesystem::file_size(flags.index));
+      static_cast<int64_t>(std::filesystem::file_size(data.vectors));
+  const std::string checked = flags.check ? check_words(flags.index) : "";
   const int64_t removed = index.count() - index.size();
   std::unordered_set<std::string_view> classes;
   for (int64_t i = 0; i < index.count(); ++i) {
@@ -206,16 +218,13 @@ void run_info(const InfoFlags& flags) {
     if (!label.empty() && !index.is_removed(i)) classes.insert(label);
   }
   if (flags.json) {
-    print_line(json_text({{"index", flags.index},
-                          {"kind", info.kind},
-                          {"items", index.size()},
-                          {"removed", removed},
-                          {"classes", classes.size()},
-                          {"dim", index.dim()},
-                          {"bytes", file_bytes},
-                          {"model", info.model},
-                          {"model_hash", info.model_hash},
-                          {"recall", info.recall}}));
+    Json json = {{"index", flags.index},          {"kind", info.kind},
+                 {"items", index.size()},         {"removed", removed},
+                 {"classes", classes.size()},     {"dim", index.dim()},
+                 {"bytes", file_bytes},           {"model", info.model},
+                 {"model_hash", info.model_hash}, {"recall", info.recall}};
+    if (flags.check) json["check"] = checked;
+    print_json(json);
     return;
   }
   print_line("kind        " + info.kind);
@@ -231,6 +240,7 @@ void run_info(const InfoFlags& flags) {
     print_line("recall      " + recall_text(info.recall) +
                " of what exact search finds");
   }
+  if (flags.check) print_line("check       " + checked);
 }
 
 }  // namespace
@@ -263,6 +273,8 @@ void add_index_changes(CLI::App& index) {
   auto* info = index.add_subcommand("info", "What an index is and holds");
   auto info_flags = std::make_shared<InfoFlags>();
   info->add_option("index", info_flags->index, "The index")->required();
+  info->add_flag("--check", info_flags->check,
+                 "Read all of its files and compare them with their checksums");
   info->add_flag("--json", info_flags->json,
                  "One JSON object on standard output");
   info->callback([info_flags] { run_info(*info_flags); });

@@ -146,12 +146,14 @@ std::unique_ptr<IndexSource> SourceFlags::open_kind(c10::Device device,
        {std::pair(&ids, "--ids"), {&labels, "--labels"}, {&model, "--model"}}) {
     refuse(*value, flag, "embeddings (.npy)");
   }
-  if (!fs::exists(source)) {
+  const bool is_index =
+      !fs::is_directory(source) && fs::exists(source + ".json");
+  if (!fs::exists(source) && !is_index) {
     throw DataError(source +
                     ": no such file or folder; expected embeddings (.npy), a "
                     "run, a checkpoint, an export or an index");
   }
-  if (fs::is_regular_file(source) && fs::exists(source + ".json")) {
+  if (is_index) {
     refuse(images, "--images", "a model");
     refuse(split, "--split", "a model");
     return std::make_unique<StoredSource>(*this);

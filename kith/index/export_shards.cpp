@@ -8,6 +8,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/json_text.h"
 #include "kith/core/npy.h"
 #include "kith/core/sha256.h"
 
@@ -32,11 +33,6 @@ std::string sha256_of_file(const std::string& path) {
   return hash.hex();
 }
 
-/// A path may hold any bytes, JSON only UTF-8: others become U+FFFD.
-std::string one_line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 void write_vectors(const std::string& path, const Rows& rows, int64_t first,
                    int64_t count, bool half) {
   write_npy(path, half ? DType::kF16 : DType::kF32, {count, rows.dim()},
@@ -57,10 +53,10 @@ void write_metadata(const std::string& path, const ItemTable& items,
                     int64_t first, int64_t count) {
   write_file_atomically(path, [&](FileWriter& writer) {
     for (int64_t id = first; id < first + count; ++id) {
-      writer.write(one_line({{"id", id},
-                             {"image_path", items.path(id)},
-                             {"label", items.label(id)}}) +
-                   "\n");
+      Json line = {{"id", id}};
+      set_path(line, "image_path", items.path(id));
+      line["label"] = items.label(id);
+      writer.write(json_text(line, -1) + "\n");
     }
   });
 }
@@ -131,8 +127,7 @@ ShardSummary export_shards(const std::string& folder, const Rows& rows,
                          {"model", options.model},
                          {"model_hash", options.model_hash},
                          {"shards", shards}};
-  const std::string text =
-      manifest.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = json_text(manifest) + "\n";
   write_file_atomically(folder + "/manifest.json", text);
   summary.bytes += std::ssize(text);
   return summary;

@@ -36,7 +36,7 @@ class Best {
   explicit Best(int64_t k) : k_(static_cast<size_t>(k)), room_(2 * k_ + 16) {}
 
   void offer(float similarity, int64_t index, float slack) {
-    if (!(similarity >= bar_) || similarity == kNothing) return;  // or NaN
+    if (similarity < bar_ || similarity == kNothing) return;
     kept_.push_back({similarity, false, index});
     if (kept_.size() < room_) return;
     cut(slack);
@@ -152,8 +152,9 @@ void search_on_cpu(const Run& run, const Rows& gallery, const Blocks& blocks,
   for (int64_t g = 0; g < gallery.count(); g += blocks.read) {
     const Tensor rows =
         gallery.read(g, std::min(blocks.read, gallery.count() - g));
-    const Tensor slacks =
-        (run.errors * row_lengths(rows).max()).to(at::kFloat).contiguous();
+    const Tensor slacks = (run.errors * longest_row(rows, "gallery item", g))
+                              .to(at::kFloat)
+                              .contiguous();
     const float* slack = slacks.data_ptr<float>();
     const auto search = [&](int64_t block) {
       const int64_t q = block * rows_at_once;
@@ -250,9 +251,8 @@ bool search_on_gpu(const Run& run, const Rows& gallery, const Blocks& blocks,
   for (int64_t g = 0; g < gallery.count(); g += blocks.columns) {
     const Tensor rows =
         gallery.read(g, std::min(blocks.columns, gallery.count() - g));
-    longest = std::max(longest, row_lengths(rows).max().item<double>());
+    longest = std::max(longest, longest_row(rows, "gallery item", g));
     Tensor block = torch::mm(run.queries, rows.t());
-    block.masked_fill_(block.isnan(), kNothing);
     if (exclude.defined()) leave_out(exclude, g, block);
     candidates.add(block, g, most);
   }
@@ -300,6 +300,7 @@ Neighbours exact_search(const Rows& queries, const Rows& gallery,
     run.first = q;
     run.queries = queries.read(q, std::min(run_rows, queries.count() - q));
     run.exclude = exclude.defined() ? exclude.data_ptr<int64_t>() + q : nullptr;
+    longest_row(run.queries, "query", q);
     run.errors = product_errors(run.queries);
     if (on_gpu && search_on_gpu(run, gallery, blocks, found)) continue;
     run.queries = run.queries.cpu();

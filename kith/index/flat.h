@@ -20,8 +20,8 @@ struct SearchOptions {
 ///
 /// `exclude` ([Q] int64 on the CPU, or undefined) names the gallery item each
 /// query must not find, its own; -1 for none. Equal similarities are ordered
-/// by position in the gallery, lower first. k is cut to N. An item whose
-/// similarity is NaN is not found.
+/// by position in the gallery, lower first. k is cut to N. DataError names a
+/// row that cannot be compared: see longest_row.
 ///
 /// Products are in float32, and those that could be among the k nearest are
 /// summed again in double and rounded once: the order is exact, and the same on

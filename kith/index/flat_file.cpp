@@ -90,8 +90,13 @@ FlatHeader read_flat_header(const FileReader& file, uint64_t offset) {
   return header;
 }
 
-FlatFile::FlatFile(const std::string& path)
-    : file_(path), header_(read_flat_header(file_, 0)) {
+FlatFile::FlatFile(const std::string& path, const FileSums& sums)
+    : file_(path), check_(file_, sums) {
+  char header[kHeaderBytes];
+  if (file_.size() >= kHeaderBytes) {
+    check_.read_at(file_, 0, header, kHeaderBytes);
+  }
+  header_ = read_flat_header(file_, 0);
   if (header_.end != file_.size()) {
     refuse(file_, "damaged: " + std::to_string(file_.size() - header_.end) +
                       " bytes too many behind the vectors");
@@ -102,8 +107,10 @@ Tensor FlatFile::read(int64_t first, int64_t count) const {
   KITH_ASSERT(first >= 0 && count >= 0 && first + count <= header_.count);
   Tensor rows = torch::empty({count, dim()}, at::kFloat);
   const uint64_t row_bytes = sizeof(float) * static_cast<uint64_t>(dim());
-  file_.read_at(header_.data + static_cast<uint64_t>(first) * row_bytes,
-                rows.data_ptr(), static_cast<size_t>(count) * row_bytes);
+  const uint64_t offset =
+      header_.data + static_cast<uint64_t>(first) * row_bytes;
+  const uint64_t bytes = static_cast<uint64_t>(count) * row_bytes;
+  check_.read_at(file_, offset, rows.data_ptr(), static_cast<size_t>(bytes));
   check_finite(rows, path(), first);
   return rows;
 }

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "kith/core/file.h"
+#include "kith/core/file_sums.h"
 #include "kith/index/rows.h"
 
 namespace kith {
@@ -28,7 +28,8 @@ FlatHeader read_flat_header(const FileReader& file, uint64_t offset);
 class FlatFile {
  public:
   /// DataError if it is no such file, or is not as long as its header says.
-  explicit FlatFile(const std::string& path);
+  /// What is read is compared with `sums`, if they are known.
+  explicit FlatFile(const std::string& path, const FileSums& sums = {});
 
   const std::string& path() const { return file_.path(); }
   int64_t count() const { return header_.count; }
@@ -41,6 +42,7 @@ class FlatFile {
 
  private:
   FileReader file_;
+  FileCheck check_;
   FlatHeader header_;
 };
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "kith/core/file_sums.h"
 #include "kith/index/position_set.h"
 
 namespace kith {
@@ -17,11 +18,20 @@ struct IndexInfo {
   PositionSet removed;
 };
 
+/// What tells whether the other files of an index are those it was made with.
+/// Empty where an older kith has made it.
+struct IndexFiles {
+  std::string generation;  ///< See index_files.h.
+  FileSums vectors;
+  FileSums items;
+};
+
 /// The file's contents: the information, and the size of the index it is of.
 struct IndexRecord {
   IndexInfo info;
   int64_t count = 0;  ///< With removed items.
   int64_t dim = 0;
+  IndexFiles files = {};
 };
 
 /// DataError names the file and the key if it is no such file or is damaged.

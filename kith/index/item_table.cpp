@@ -32,14 +32,6 @@ void ItemTable::add(std::string_view path, std::string_view label) {
   labels_.push_back(entry->second);
 }
 
-void ItemTable::resize(int64_t size) {
-  while (this->size() < size) add("", "");
-  const auto kept = static_cast<size_t>(size);
-  labels_.resize(kept);
-  ends_.resize(kept);
-  text_.resize(ends_.empty() ? 0 : ends_.back());
-}
-
 ItemTable read_items(const std::string& path) {
   CsvRows rows(path);
   const size_t path_column = rows.head().column("path");

@@ -32,9 +32,6 @@ class ItemTable {
 
   void add(std::string_view path, std::string_view label);
 
-  /// Makes the table shorter, or longer by items without path and label.
-  void resize(int64_t size);
-
  private:
   std::string text_;
   std::vector<uint64_t> ends_;    ///< Of each path in the text.

@@ -1,11 +1,15 @@
 #include "kith/index/products.h"
 
 #include <algorithm>
+#include <sstream>
+#include <string>
 
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
+#include "kith/core/error.h"
 #include "kith/ops/cpu_level.h"
+#include "kith/ops/finite.h"
 #include "kith/ops/gpu.h"
 
 namespace kith {
@@ -34,6 +38,30 @@ Tensor row_lengths(const Tensor& rows) {
                    .norm(2, {1}, /*keepdim=*/false, at::kDouble));
   }
   return lengths;
+}
+
+double longest_row(const Tensor& rows, const char* what, int64_t first) {
+  if (rows.size(0) == 0) return 0;
+  // Products of two such lengths are far from the ends of float32.
+  constexpr double kMost = 1e15;
+  const Tensor lengths = row_lengths(rows);
+  const Tensor right = (lengths <= kMost)
+                           .logical_and(  // not if it is NaN
+                               (lengths >= 1 / kMost).logical_or(lengths == 0));
+  const Tensor found =
+      torch::stack({lengths.max(), right.all().to(at::kDouble)}).cpu();
+  if (found[1].item<double>() == 1) return found[0].item<double>();
+  const int64_t bad = right.logical_not().nonzero()[0][0].item<int64_t>();
+  const std::string name =
+      std::string(what) + " " + std::to_string(first + bad);
+  if (!all_finite(rows[bad])) {
+    throw DataError(name + " has a NaN or infinite value");
+  }
+  std::ostringstream length;
+  length << lengths[bad].item<double>();
+  throw DataError(name + " has the length " + length.str() +
+                  ": float32 cannot hold its products; scale the rows to "
+                  "length 1");
 }
 
 Tensor product_errors(const Tensor& rows) {

@@ -188,7 +188,7 @@ void count_all(Counter& counter, const Rows& gallery, int64_t block_items) {
   for (int64_t g = 0; g < gallery.count(); g += block_items) {
     const Tensor items =
         gallery.read(g, std::min(block_items, gallery.count() - g));
-    const double longest = row_lengths(items).max().item<double>();
+    const double longest = longest_row(items, "gallery item", g);
     const int64_t tile = on_gpu ? items.size(0) : kTileItems;
     const auto count = [&](int64_t block) {
       const int64_t q = block * rows;
@@ -215,7 +215,7 @@ void count_all(Counter& counter, const Rows& gallery, int64_t block_items) {
 void count_both_ways(Counter& counter) {
   const Tensor& rows = counter.queries();
   const int64_t count = rows.size(0);
-  const double longest = row_lengths(rows).max().item<double>();
+  const double longest = longest_row(rows, "item", 0);
   const int64_t side = (count + kSquare - 1) / kSquare;
   std::vector<std::pair<int64_t, int64_t>> blocks;
   for (int64_t i = 0; i < side; ++i) {
@@ -281,11 +281,13 @@ Tensor view_of_indices(const int64_t* data, int64_t size) {
   return torch::from_blob(const_cast<int64_t*>(data), {size}, at::kLong);
 }
 
-/// The ranks of a run of queries [n, D], whose items begin at offsets[0].
-void rank_run(const Tensor& queries, const Rows& gallery,
+/// The ranks of a run of queries [n, D] from `first` on, whose items begin at
+/// offsets[0].
+void rank_run(const Tensor& queries, int64_t first, const Rows& gallery,
               const int64_t* offsets, const int64_t* items,
               const Tensor& exclude, const Plan& plan, int64_t* ranks) {
   const int64_t n = queries.size(0);
+  longest_row(queries, "query", first);
   const int64_t count = offsets[n] - offsets[0];
   std::vector<int64_t> query_of;
   query_of.reserve(static_cast<size_t>(count));
@@ -325,7 +327,7 @@ std::vector<int64_t> exact_ranks(const Rows& queries, const Rows& gallery,
     const int64_t* offsets = pairs.offsets.data() + q;
     if (offsets[n] == offsets[0]) continue;
     const int64_t first = pairs.first + q;
-    rank_run(queries.read(first, n), gallery, offsets,
+    rank_run(queries.read(first, n), first, gallery, offsets,
              pairs.items.data() + offsets[0],
              exclude.defined() ? exclude.slice(0, first, first + n) : exclude,
              plan, ranks.data() + offsets[0]);

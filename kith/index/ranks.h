@@ -30,7 +30,8 @@ struct RankOptions {
 ///
 /// The ranks are exact: similarities are products in float32, and where their
 /// rounding could matter, the sum is done again in double and rounded to
-/// float32 once. CPU and GPU give the same ranks.
+/// float32 once. CPU and GPU give the same ranks. DataError names a row that
+/// has no rank: see longest_row.
 std::vector<int64_t> exact_ranks(const Rows& queries, const Rows& gallery,
                                  const RankedPairs& pairs,
                                  const Tensor& exclude,

@@ -1,7 +1,6 @@
 #include "kith/index/rows.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <torch/torch.h>
 
@@ -9,6 +8,7 @@
 #include "kith/core/npy.h"
 #include "kith/core/tensor_io.h"
 #include "kith/index/row_blocks.h"
+#include "kith/ops/finite.h"
 #include "kith/ops/pairwise.h"
 
 namespace kith {
@@ -56,11 +56,15 @@ class FileRows final : public Rows::Source {
         file_(std::move(file)) {}
 
   Tensor read(int64_t first, int64_t rows) const override {
-    Tensor block = torch::empty({rows, dim}, scalar_type(file_->dtype()));
-    file_->read_rows(first, rows, block.data_ptr());
-    block = block.to(at::kFloat);
-    check_finite(block, file_->path(), first);
-    return normalize_rows(block).to(device);
+    Tensor result = torch::empty({rows, dim}, at::kFloat);
+    // A part at a time, for in float64 and while it is scaled a row takes
+    // several times the room.
+    const int64_t most = std::max<int64_t>((int64_t{1} << 20) / dim, 1);
+    for (int64_t begin = 0; begin < rows; begin += most) {
+      const int64_t some = std::min(most, rows - begin);
+      result.narrow(0, begin, some).copy_(read_part(first + begin, some));
+    }
+    return result.to(device);
   }
 
   std::shared_ptr<const Source> on(c10::Device where) const override {
@@ -68,6 +72,16 @@ class FileRows final : public Rows::Source {
   }
 
  private:
+  /// Scaled in the file's type, which may hold what float32 cannot.
+  Tensor read_part(int64_t first, int64_t rows) const {
+    Tensor part = torch::empty({rows, dim}, scalar_type(file_->dtype()));
+    file_->read_rows(first, rows, part.data_ptr());
+    if (part.scalar_type() == at::kHalf) part = part.to(at::kFloat);
+    part = normalize_rows(part);
+    check_unit(part, file_->path(), first);
+    return part;
+  }
+
   std::shared_ptr<const NpyFile> file_;
 };
 
@@ -79,7 +93,9 @@ class FunctionRows final : public Rows::Source {
       : Source(rows, columns, where), read_(std::move(read)) {}
 
   Tensor read(int64_t first, int64_t rows) const override {
-    return read_(first, rows).to(device);
+    const Tensor block = read_(first, rows);
+    check_finite(block, "embeddings", first);
+    return block.to(device);
   }
   std::shared_ptr<const Source> on(c10::Device where) const override {
     return std::make_shared<FunctionRows>(count, dim, read_, where);
@@ -152,19 +168,33 @@ Tensor rows_at(const Rows& rows, const std::vector<int64_t>& positions) {
       .cpu();
 }
 
-bool all_finite(const Tensor& rows) {
-  if (rows.numel() == 0) return true;
-  const auto [least, most] = torch::aminmax(rows);  // NaN if there is one
-  return std::isfinite(least.item<double>()) &&
-         std::isfinite(most.item<double>());
+void check_finite(const Tensor& rows, const std::string& path, int64_t first) {
+  const int64_t bad = first_bad_row(rows);
+  if (bad < 0) return;
+  throw DataError(path + ": row " + std::to_string(first + bad) +
+                  " has a NaN or infinite value");
 }
 
-void check_finite(const Tensor& rows, const std::string& path, int64_t first) {
-  if (all_finite(rows)) return;
-  const Tensor bad = torch::isfinite(rows).all(1).logical_not().nonzero();
-  throw DataError(path + ": row " +
-                  std::to_string(first + bad[0][0].item<int64_t>()) +
-                  " has a NaN or infinite value");
+void check_unit(const Tensor& rows, const std::string& path, int64_t first) {
+  if (rows.numel() == 0) return;
+  constexpr double kRounding = 0.01;  // of half precision, and to spare
+  const Tensor lengths = rows.norm(2, {1});
+  const Tensor right = (lengths - 1).abs() <= kRounding;  // not if it is NaN
+  if (right.all().item<bool>()) return;
+  const int64_t bad = right.logical_not().nonzero()[0][0].item<int64_t>();
+  const std::string row = path + ": row " + std::to_string(first + bad);
+  if (!all_finite(rows[bad])) {
+    throw DataError(row + " has a NaN or infinite value");
+  }
+  const double length = lengths[bad].item<double>();
+  if (length < kRounding) {
+    throw DataError(row +
+                    " has no direction to compare: its numbers are all zero, "
+                    "or below the least that its type holds in full; leave "
+                    "the row out");
+  }
+  throw DataError(row + " is not of length 1 but of " + std::to_string(length) +
+                  ": scale the rows first");
 }
 
 }  // namespace kith

@@ -26,8 +26,9 @@ class Rows {
   /// Where blocks are: the tensor's device, or the one given to `unit_rows`.
   c10::Device device() const;
 
-  /// Rows [first, first + count): a view if they are in memory. A file's row
-  /// with a NaN or an infinite value is a DataError.
+  /// Rows [first, first + count): a view if they are in memory. One with a NaN
+  /// or an infinite value that is not in memory is a DataError; of a file, also
+  /// one of zeros, which has no direction.
   Tensor read(int64_t first, int64_t count) const;
 
   /// All of them as one tensor; undefined if they are read from a file.
@@ -50,7 +51,8 @@ class Rows {
 
 /// The rows of a .npy file (float16, 32 or 64, [N, D]) scaled to unit length.
 /// Files up to `memory_mb` are loaded at once, larger ones a block at a time.
-/// DataError names the file if it is no such matrix.
+/// DataError names the file if it is no such matrix, or the row that has no
+/// direction: with a NaN or an infinite value, or all zero.
 Rows unit_rows(const std::string& path, int64_t memory_mb, c10::Device device);
 
 /// Rows on the CPU that are read a block at a time: `read(first, rows)` gives
@@ -65,11 +67,13 @@ Rows joined_rows(const Rows& first, const Rows& second);
 /// The rows at these positions, [P, D] on the CPU.
 Tensor rows_at(const Rows& rows, const std::vector<int64_t>& positions);
 
-/// Whether no value is NaN or infinite, found in one pass.
-bool all_finite(const Tensor& rows);
-
 /// DataError that names `path` and the row, counted from `first`, if one has a
 /// NaN or an infinite value.
 void check_finite(const Tensor& rows, const std::string& path, int64_t first);
+
+/// DataError that names `path` and the row, counted from `first`, if one is no
+/// unit vector, by more than rounding: it has a NaN or an infinite value, is
+/// all zero, or was never scaled. One synchronisation.
+void check_unit(const Tensor& rows, const std::string& path, int64_t first);
 
 }  // namespace kith

@@ -7,14 +7,13 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/core/file_sums.h"
+#include "kith/index/index_files.h"
 
 namespace kith {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string items_path(const std::string& path) { return path + ".items.csv"; }
-std::string record_path(const std::string& path) { return path + ".json"; }
 
 void check_fit(const std::string& path, const VectorIndex& index,
                const ItemTable& items, const IndexRecord& record) {
@@ -30,51 +29,37 @@ void check_fit(const std::string& path, const VectorIndex& index,
     refuse("not of the kind '" + record.info.kind + "' that " +
            record_path(path) + " says");
   }
-  if (items.size() > index.count()) {
+  if (index.count() != record.count) {
+    refuse(path + " has " + std::to_string(index.count()) + " items, but " +
+           record_path(path) + " says " + std::to_string(record.count));
+  }
+  if (items.size() != index.count()) {
     refuse(items_path(path) + " has " + std::to_string(items.size()) +
            " items for " + std::to_string(index.count()) + " vectors");
-  }
-  for (const auto& [what, size] : {std::pair{path, index.count()},
-                                   std::pair{items_path(path), items.size()}}) {
-    if (size >= record.count) continue;
-    refuse(what + " has " + std::to_string(size) + " items, but " +
-           record_path(path) + " says " + std::to_string(record.count));
   }
 }
 
 void check_files_are_there(const std::string& path) {
+  if (fs::exists(record_path(path))) return;
   if (!fs::exists(path)) {
     throw DataError(path + ": no such file; kith index makes an index");
   }
-  if (fs::exists(record_path(path))) return;
   throw DataError(record_path(path) +
                   " is missing, which says what the index beside it is: keep " +
                   "the three files together, or make it anew");
 }
 
-/// Files that are filled before they take the place of an index's. What is
-/// left of them at the end is removed.
-class NewFiles {
- public:
-  explicit NewFiles(const std::string& path)
-      : start_(fs::path(path).parent_path() / ".") {
-    start_ += fs::path(path).filename();
-    start_ += ".new";
+/// Whether an index has not been replaced since its record was read.
+bool is_current(const std::string& path, const IndexRecord& record,
+                const IndexData& data) {
+  try {
+    const IndexRecord now = read_index_record(record_path(path));
+    return now.files.generation == record.files.generation &&
+           current_data(path, now) == data;
+  } catch (const DataError&) {
+    return true;  // what is wrong with it has been said
   }
-  ~NewFiles() {
-    std::error_code none;
-    fs::remove(index(), none);
-    fs::remove(items(), none);
-  }
-  NewFiles(const NewFiles&) = delete;
-  NewFiles& operator=(const NewFiles&) = delete;
-
-  std::string index() const { return start_.string(); }
-  std::string items() const { return items_path(start_.string()); }
-
- private:
-  fs::path start_;
-};
+}
 
 /// Neighbours of all queries together that are asked for at a time.
 constexpr int64_t kMostFound = 1 << 24;
@@ -182,44 +167,60 @@ StoredIndex::StoredIndex(std::unique_ptr<VectorIndex> index, ItemTable items,
 
 StoredIndex StoredIndex::open(const std::string& path, int64_t memory_mb,
                               c10::Device device) {
-  check_files_are_there(path);
-  IndexRecord record = read_index_record(record_path(path));
-  auto index = load_vector_index(path, memory_mb, device);
-  ItemTable items = read_items(items_path(path));
-  check_fit(path, *index, items, record);
-  const bool cut_off =
-      items.size() != record.count || index->count() != record.count;
-  items.resize(record.count);
-  items.resize(index->count());
-  if (index->count() > record.count) {
-    record.info.removed.append({record.count, index->count() - 1});
+  constexpr int kTries = 10;  // while another process replaces it
+  for (int tries = 1;; ++tries) {
+    check_files_are_there(path);
+    const IndexRecord record = read_index_record(record_path(path));
+    const IndexData data = current_data(path, record);
+    try {
+      StoredIndex opened = open_record(path, record, memory_mb, device);
+      if (tries == kTries || is_current(path, record, data)) return opened;
+    } catch (const DataError&) {
+      if (tries == kTries || is_current(path, record, data)) throw;
+    }
   }
+}
+
+StoredIndex StoredIndex::open_record(const std::string& path,
+                                     IndexRecord record, int64_t memory_mb,
+                                     c10::Device device) {
+  const IndexData data = current_data(path, record);
+  auto index =
+      load_vector_index(data.vectors, memory_mb, device, record.files.vectors);
+  const FileReader file(data.items);
+  FileCheck(file, record.files.items).check_all(file);
+  ItemTable items = read_items(data.items);
+  check_fit(path, *index, items, record);
   StoredIndex stored(std::move(index), std::move(items),
                      std::move(record.info));
   stored.opened_at_ = path;
-  stored.changed_ = cut_off;
+  stored.files_ = std::move(record.files);
   return stored;
 }
 
 void StoredIndex::save(const std::string& path) const {
-  if (path != opened_at_) {
+  settle_index(path);
+  if (path != opened_at_ || changed_) {
     replace_files(path);
-  } else if (changed_) {
-    index_->save(path);
-    write_items(items_path(path), items_);
+  } else {
+    write_index_record(record_path(path), {info_, count(), dim(), files_});
   }
-  write_index_record(record_path(path), {info_, count(), dim()});
 }
 
 void StoredIndex::replace_files(const std::string& path) const {
-  const NewFiles files(path);
-  index_->save(files.index());
-  write_items(files.items(), items_);
-  // What it says of an index that was here before does not hold for this one.
-  std::error_code none;
-  fs::remove(record_path(path), none);
-  fs::rename(files.index(), path);
-  fs::rename(files.items(), items_path(path));
+  try {
+    const IndexData data = waiting_data(path, kUnfinished);
+    index_->save(data.vectors);
+    write_items(data.items, items_);
+    IndexRecord record = {info_, count(), dim()};
+    switch_index(path, data, record);
+  } catch (...) {
+    try {
+      settle_index(path);
+    } catch (const std::exception&) {  // the first one is the one to tell
+    }
+    throw;
+  }
 }
 
 int64_t StoredIndex::size() const { return count() - info_.removed.size(); }

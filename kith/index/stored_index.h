@@ -24,15 +24,15 @@ class StoredIndex {
   StoredIndex(std::unique_ptr<VectorIndex> index, ItemTable items,
               IndexInfo info);
 
-  /// DataError if a file is missing, damaged, or the three do not fit. Vectors
-  /// that INDEX.json does not know of are left from a change that was cut off:
-  /// they count as removed. See load_vector_index for memory and device.
+  /// DataError if a file is missing, damaged, or the three do not fit. All is
+  /// compared with the checksums in INDEX.json, vectors when they are read. See
+  /// load_vector_index for memory and device.
   static StoredIndex open(const std::string& path, int64_t memory_mb = 4096,
                           c10::Device device = at::kCPU);
 
-  /// Writes the three files, INDEX.json last. If that is cut off while vectors
-  /// and items are written, what was there before stands. Where the index was
-  /// opened only what changed is written.
+  /// Writes the three files. If that is cut off at any moment, either what was
+  /// there before stands or the new index does (see index_files.h). Where the
+  /// index was opened only what changed is written.
   void save(const std::string& path) const;
 
   int64_t size() const;   ///< Without removed items.
@@ -67,11 +67,14 @@ class StoredIndex {
  private:
   struct Search;
 
+  static StoredIndex open_record(const std::string& path, IndexRecord record,
+                                 int64_t memory_mb, c10::Device device);
   void replace_files(const std::string& path) const;
 
   std::unique_ptr<VectorIndex> index_;
   ItemTable items_;
   IndexInfo info_;
+  IndexFiles files_;       ///< As they were opened.
   std::string opened_at_;  ///< Empty if it was not opened.
   bool changed_ = false;   ///< Vectors were added since.
 };

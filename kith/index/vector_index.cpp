@@ -8,7 +8,9 @@
 #include "kith/core/file.h"
 #include "kith/index/faiss_index.h"
 #include "kith/index/kinds/exact.h"
+#include "kith/index/products.h"
 #include "kith/index/row_blocks.h"
+#include "kith/ops/finite.h"
 
 namespace kith {
 
@@ -31,18 +33,23 @@ Tensor check_index_rows(const Tensor& rows, int64_t dim) {
                     "rows of an index must be float32 on the CPU");
   TORCH_CHECK_VALUE(all_finite(rows),
                     "rows of an index must not have NaN or infinite values");
+  longest_row(rows, "row", 0);
   return rows.detach().contiguous();
 }
 
 std::unique_ptr<VectorIndex> load_vector_index(const std::string& path,
                                                int64_t memory_mb,
-                                               c10::Device device) {
+                                               c10::Device device,
+                                               const FileSums& sums) {
   std::array<char, 4> mark{};
   const FileReader file(path);
   if (file.size() >= mark.size()) file.read_at(0, mark.data(), mark.size());
   const std::string_view kind(mark.data(), mark.size());
-  if (kind == "IwPQ" || kind == "IHNf") return read_faiss_index(path);
-  return load_exact_index(path, memory_mb, device);
+  if (kind != "IwPQ" && kind != "IHNf") {
+    return load_exact_index(path, memory_mb, device, sums);
+  }
+  FileCheck(file, sums).check_all(file);
+  return read_faiss_index(path);
 }
 
 }  // namespace kith

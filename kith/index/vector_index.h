@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kith/core/file_sums.h"
 #include "kith/core/registry.h"
 #include "kith/index/flat.h"
 
@@ -60,16 +61,19 @@ struct VectorIndexInput {
 using VectorIndexRegistry = Registry<VectorIndex, VectorIndexInput>;
 VectorIndexRegistry& vector_index_registry();
 
-/// What add() of every kind checks: [N, dim], float32, on the CPU, finite.
-/// Returns them contiguous.
+/// What add(), train() and search() of every kind check: [N, dim], float32, on
+/// the CPU, finite, of a length that can be compared (see longest_row). Returns
+/// them contiguous.
 Tensor check_index_rows(const Tensor& rows, int64_t dim);
 
 /// The index of a file, whatever its kind; flat ones need no faiss, are
 /// searched on `device`, and read a block at a time if they are larger than
 /// `memory_mb`. faiss searches on the CPU. DataError names the file if it is
-/// none, is damaged, or needs faiss and this kith has none.
+/// none, is damaged, or needs faiss and this kith has none. What is read, now
+/// or later, is compared with `sums` if they are known.
 std::unique_ptr<VectorIndex> load_vector_index(const std::string& path,
                                                int64_t memory_mb = 4096,
-                                               c10::Device device = at::kCPU);
+                                               c10::Device device = at::kCPU,
+                                               const FileSums& sums = {});
 
 }  // namespace kith

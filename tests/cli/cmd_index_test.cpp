@@ -1,5 +1,6 @@
 // `kith index`: made of embeddings and of another index; changed; exported.
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <span>
@@ -247,19 +248,65 @@ TEST_F(IndexCommand, IsChangedByOneAtATime) {
        {std::vector<std::string>{"index", "add", rows, "--to", index_},
         {"index", "remove", list, "--from", index_},
         {"index", rows, "--out", index_, "--overwrite"}}) {
-    expect_failure(1, command, {index_, "another kith index"});
+    expect_failure(1, command, {index_, "another kith index", "process "});
   }
+}
+
+TEST_F(IndexCommand, ComparesItsFilesWithTheirChecksums) {
+  expect_success({"index", write_rows("rows.npy", 3), "--out", index_});
+  const std::vector<std::string> check = {"index", "info", index_, "--check"};
+  EXPECT_THAT(expect_success(check).out, HasSubstr("check       whole"));
+  EXPECT_THAT(json_of(check).at("check"), HasSubstr("whole"));
+  for (const char* ending : {"", ".items.csv", ".json"}) {
+    const std::string whole = read_file(index_ + ending, 1 << 20);
+    std::string bytes = whole;
+    bytes[bytes.size() - 4] ^= 1;
+    write_file(index_ + ending, bytes);
+    expect_failure(1, check, {index_ + ending, "damaged", "anew"});
+    write_file(index_ + ending, whole);
+  }
+}
+
+TEST_F(IndexCommand, RemovesWhatAKilledOneLeft) {
+  const std::string rows = write_rows("rows.npy", 3);
+  expect_success({"index", rows, "--out", index_});
+  const std::vector<std::string> left = {
+      folder_.write("deep/.index.faiss.part.new", "half"),
+      folder_.write("deep/.index.faiss.0123456789abcdef.new.items.csv", "half"),
+      folder_.write("deep/.index.faiss.99999999.scratch", "half"),
+      folder_.write("deep/.kith-99999999-0.tmp", "half")};
+  expect_success({"index", rows, "--out", index_, "--overwrite"});
+  for (const std::string& file : left) EXPECT_FALSE(fs::exists(file)) << file;
+  EXPECT_THAT(names_in(index_), ElementsAre("0", "1", "2"));
 }
 
 TEST_F(IndexCommand, RowsNeedADirection) {
   Array rows = make_array(DType::kF32, {3, 2});
   for (float& value : rows.values<float>()) value = 1;
-  for (const float number : {0.0F, 1e30F, 1e-30F}) {
+  const std::string file = folder_.file("rows.npy");
+  for (const float number : {0.0F, 1e-40F}) {
     rows.values<float>()[4] = rows.values<float>()[5] = number;
-    const std::string file = folder_.file("rows.npy");
     write_npy(file, rows);
     expect_failure(1, {"index", file, "--out", index_},
-                   {file, "row 2", "unit length"});
+                   {file, "row 2", "no direction"});
+  }
+}
+
+TEST_F(IndexCommand, RowsMayBeOfAnyLength) {
+  Array rows = make_array(DType::kF32, {3, 2});
+  const std::span<float> values = rows.values<float>();
+  const float numbers[] = {1e30F, 0, 0, 1e-30F, -2, -2};
+  std::copy(std::begin(numbers), std::end(numbers), values.begin());
+  const std::string file = folder_.file("rows.npy");
+  write_npy(file, rows);
+  expect_success({"index", file, "--out", index_});
+  for (int64_t row = 0; row < 3; ++row) {
+    Array query = make_array(DType::kF32, {1, 2});
+    query.values<float>()[0] = values[static_cast<size_t>(2 * row)] * 1e5F;
+    query.values<float>()[1] = values[static_cast<size_t>(2 * row + 1)] * 1e5F;
+    const std::string path = folder_.file("query.npy");
+    write_npy(path, query);
+    EXPECT_THAT(found(index_, path, 1), ElementsAre(std::to_string(row)));
   }
 }
 

@@ -32,9 +32,10 @@ class ExactIndex final : public VectorIndex {
   }
 
   /// The vectors of a file.
-  ExactIndex(const std::string& path, int64_t memory_mb, c10::Device device)
+  ExactIndex(const std::string& path, int64_t memory_mb, c10::Device device,
+             const FileSums& sums)
       : device_(device) {
-    const auto file = std::make_shared<const FlatFile>(path);
+    const auto file = std::make_shared<const FlatFile>(path, sums);
     dim_ = file->dim();
     if (file->byte_size() <= memory_mb * (int64_t{1} << 20)) {
       room_ = file->read_all(device);
@@ -128,8 +129,9 @@ class ExactIndex final : public VectorIndex {
 
 std::unique_ptr<VectorIndex> load_exact_index(const std::string& path,
                                               int64_t memory_mb,
-                                              c10::Device device) {
-  return std::make_unique<ExactIndex>(path, memory_mb, device);
+                                              c10::Device device,
+                                              const FileSums& sums) {
+  return std::make_unique<ExactIndex>(path, memory_mb, device, sums);
 }
 
 KITH_REGISTER(vector_index_registry(), "exact", ExactIndex);

@@ -10,6 +10,7 @@ namespace kith {
 /// The index of kind exact in a file; see load_vector_index.
 std::unique_ptr<VectorIndex> load_exact_index(const std::string& path,
                                               int64_t memory_mb,
-                                              c10::Device device);
+                                              c10::Device device,
+                                              const FileSums& sums);
 
 }  // namespace kith
