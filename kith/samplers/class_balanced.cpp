@@ -23,9 +23,6 @@ struct ClassBalancedOptions {
   }
 };
 
-/// A warning names so many classes, and counts all.
-constexpr size_t kClassesNamed = 100;
-
 /// Deals classes to batches so that every group is used exactly once and no
 /// class comes twice in a batch. Needs sum(groups) == batches * n and no class
 /// with more than `batches` groups. A class with as many groups as batches are
@@ -98,11 +95,86 @@ class ClassDeck {
   std::vector<size_t> required_;               ///< In every batch from now on.
 };
 
-/// m images of each of M/m classes a batch. Each class's images are shuffled
-/// and cut into groups of m; a batch takes one group from each of M/m
-/// different classes, so no image repeats within an epoch. An epoch has as
-/// many full batches as the groups allow: the largest T with
-/// sum_c min(groups_c, T) >= T * M/m.
+/// How many groups of m class mates an epoch takes from each class.
+struct EpochPlan {
+  int64_t batches = 0;
+  std::vector<int64_t> groups;  ///< Of a class's images, once round.
+};
+
+/// Of classes of at least m images, k of them a batch. G whole groups make G/k
+/// batches if no class has more groups than that. Otherwise small classes have
+/// to come again so that large ones are used up: then images that fill no whole
+/// group are used too, and there are as many batches as the largest class
+/// needs, unless these are more than twice G/k, with more repeats than new
+/// images.
+EpochPlan plan_epoch(const ClassImages& classes, int64_t m, int64_t k) {
+  const auto plan = [&](bool all) {
+    EpochPlan made;
+    for (const std::vector<int64_t>& members : classes) {
+      const auto images = static_cast<int64_t>(members.size());
+      made.groups.push_back((all ? images + m - 1 : images) / m);
+    }
+    const int64_t sum =
+        std::accumulate(made.groups.begin(), made.groups.end(), int64_t{0});
+    made.batches = (all ? sum + k - 1 : sum) / k;
+    return made;
+  };
+  const auto largest = [](const EpochPlan& of) {
+    return *std::max_element(of.groups.begin(), of.groups.end());
+  };
+  const EpochPlan once = plan(/*all=*/false);
+  if (largest(once) <= once.batches) return once;
+  EpochPlan again = plan(/*all=*/true);
+  if (largest(again) <= 2 * again.batches) {
+    again.batches = std::max(again.batches, largest(again));
+  }
+  return again;
+}
+
+/// The images of a class in random order, m at a time; when they are used up,
+/// all of them once more. No image comes again before every other has come,
+/// nor twice in a group.
+class ImageDeck {
+ public:
+  ImageDeck(const std::vector<int64_t>& members, Rng& rng)
+      : members_(&members), left_(members) {
+    rng.shuffle(left_);
+  }
+
+  void take(size_t m, Rng& rng, std::vector<int64_t>& batch) {
+    if (left_.size() < m) refill(rng);
+    const auto last = left_.end();
+    batch.insert(batch.end(), last - static_cast<std::ptrdiff_t>(m), last);
+    left_.resize(left_.size() - m);
+  }
+
+ private:
+  /// Those that are left come first, at the end of the list, and come again
+  /// last.
+  void refill(Rng& rng) {
+    std::vector<int64_t> next = *members_;
+    rng.shuffle(next);
+    std::stable_partition(next.begin(), next.end(), [this](int64_t image) {
+      return std::count(left_.begin(), left_.end(), image) > 0;
+    });
+    next.insert(next.end(), left_.begin(), left_.end());
+    left_ = std::move(next);
+  }
+
+  const std::vector<int64_t>* members_;
+  std::vector<int64_t> left_;
+};
+
+/// m images of each of K = M/m different classes a batch. Each class's images
+/// are shuffled and cut into groups of m, G in all, and a batch takes one group
+/// of each of its classes.
+///
+/// An epoch is G/K batches if no class has more groups than that, and then no
+/// image comes twice. Otherwise every image is used, which takes as many
+/// batches as the largest class has groups, and the smaller classes start again
+/// when they are used up; in classes so unequal that this would be more than
+/// twice G/K batches, there are G/K, rounded up, and the largest classes leave
+/// some images to other epochs.
 class ClassBalancedSampler final : public Sampler {
  public:
   static constexpr const char* kSummary =
@@ -110,12 +182,18 @@ class ClassBalancedSampler final : public Sampler {
   static constexpr PartFacts kFacts = {
       .formula =
           "groups_c = the images of class c, shuffled, m at a time\n"
-          "batch    = one group of each of M/m classes, at most all classes\n"
-          "epoch    = the largest T with sum_c min(groups_c, T) >= T M/m\n"
-          "           batches; no image comes twice, and classes with fewer\n"
-          "           than m images are left out",
+          "batch    = one group of each of K = M/m classes, at most all\n"
+          "epoch    = T = sum_c groups_c / K batches if no class has more\n"
+          "           groups; no image comes twice\n"
+          "           otherwise T = max_c groups_c: every image is used, and\n"
+          "           smaller classes start again to fill the batches\n"
+          "           (T = sum_c groups_c / K if the maximum is more than\n"
+          "           twice that: the largest classes are not used up)\n"
+          "classes with fewer than m images are left out",
       .source = "Patel, Tolias & Matas, CVPR 2022",
-      .cost = "O(N + N/m log C) time, C classes, and O(N) memory an epoch"};
+      .cost =
+          "O(N + T M/m log C) time, C classes, and O(N + T M) memory an "
+          "epoch"};
   using Options = ClassBalancedOptions;
 
   ClassBalancedSampler(const Options& options, const SamplerInput& input)
@@ -137,23 +215,15 @@ class ClassBalancedSampler final : public Sampler {
   std::vector<std::vector<int64_t>> epoch(
       const EpochInput& input) const override {
     Rng rng(seed_, Stream::kSampler, {input.epoch});
-    ClassImages images = classes_;
-    std::vector<int64_t> groups;  // left, by class
-    for (auto& members : images) {
-      rng.shuffle(members);
-      groups.push_back(static_cast<int64_t>(members.size()) / per_class_);
-    }
-    const int64_t batches = count_batches(groups);
-    drop_surplus(groups, batches, rng);
-
-    ClassDeck deck(std::move(groups), batches);
+    std::vector<ImageDeck> images;
+    for (const auto& members : classes_) images.emplace_back(members, rng);
+    const EpochPlan epoch = plan_epoch(classes_, per_class_, classes_a_batch_);
+    ClassDeck deck(fill_places(epoch, rng), epoch.batches);
     std::vector<std::vector<int64_t>> plan;
-    for (int64_t b = 0; b < batches; ++b) {
+    for (int64_t b = 0; b < epoch.batches; ++b) {
       std::vector<int64_t> batch;
       for (size_t c : deck.deal(classes_a_batch_, rng)) {
-        const auto last = images[c].end();
-        batch.insert(batch.end(), last - per_class_, last);
-        images[c].resize(images[c].size() - static_cast<size_t>(per_class_));
+        images[c].take(static_cast<size_t>(per_class_), rng, batch);
       }
       plan.push_back(std::move(batch));
     }
@@ -162,12 +232,11 @@ class ClassBalancedSampler final : public Sampler {
 
  private:
   void group_by_class(const SamplerInput& input) {
-    std::vector<std::string> small;
+    std::vector<int64_t> small;
     for (auto& [label, members] :
          images_by_label(input.indices, input.labels)) {
       if (static_cast<int64_t>(members.size()) < per_class_) {
-        small.push_back(std::to_string(label) + " (" +
-                        std::to_string(members.size()) + ")");
+        small.push_back(label);
       } else {
         classes_.push_back(std::move(members));
       }
@@ -178,48 +247,35 @@ class ClassBalancedSampler final : public Sampler {
                         " images; use a smaller value or more images a class");
     }
     if (!small.empty()) {
-      const size_t count = small.size();
-      if (count > kClassesNamed) {
-        small.resize(kClassesNamed);
-        small.emplace_back("...");
-      }
-      log_warning(std::to_string(count) +
+      log_warning(std::to_string(small.size()) +
                   " classes have fewer than sampler.per_class = " +
                   std::to_string(per_class_) +
-                  " images and are left out: " + join(small));
+                  " images and are left out: " + name_classes(small, input));
     }
   }
 
-  /// The largest T for which T batches of different classes exist.
-  int64_t count_batches(const std::vector<int64_t>& groups) const {
-    int64_t lo = 0;
-    int64_t hi = std::accumulate(groups.begin(), groups.end(), int64_t{0}) /
-                 classes_a_batch_;
-    while (lo < hi) {
-      const int64_t middle = (lo + hi + 1) / 2;
-      int64_t usable = 0;
-      for (int64_t g : groups) usable += std::min(g, middle);
-      if (usable >= middle * classes_a_batch_) {
-        lo = middle;
-      } else {
-        hi = middle - 1;
+  /// The groups of each class in an epoch, at most one a batch, so that all
+  /// places of the batches are taken: rounds over all classes, and of the last
+  /// one as many groups as are needed, drawn at random.
+  std::vector<int64_t> fill_places(const EpochPlan& epoch, Rng& rng) const {
+    std::vector<int64_t> taken(epoch.groups.size(), 0);
+    int64_t places = epoch.batches * classes_a_batch_;
+    while (true) {
+      std::vector<size_t> owners;  // one entry a group of this round
+      for (size_t c = 0; c < taken.size(); ++c) {
+        const int64_t more =
+            std::min(epoch.groups[c], epoch.batches - taken[c]);
+        owners.insert(owners.end(), static_cast<size_t>(more), c);
       }
+      const bool is_last = static_cast<int64_t>(owners.size()) >= places;
+      if (is_last) {
+        rng.shuffle(owners);
+        owners.resize(static_cast<size_t>(places));
+      }
+      for (const size_t c : owners) ++taken[c];
+      if (is_last) return taken;
+      places -= static_cast<int64_t>(owners.size());
     }
-    return lo;
-  }
-
-  /// Leaves exactly batches * classes_a_batch_ groups, at most `batches` a
-  /// class, the surplus dropped at random: then ClassDeck cannot fail.
-  void drop_surplus(std::vector<int64_t>& groups, int64_t batches,
-                    Rng& rng) const {
-    std::vector<size_t> owners;  // one entry a usable group
-    for (size_t c = 0; c < groups.size(); ++c) {
-      groups[c] = std::min(groups[c], batches);
-      owners.insert(owners.end(), static_cast<size_t>(groups[c]), c);
-    }
-    rng.shuffle(owners);
-    const auto wanted = static_cast<size_t>(batches * classes_a_batch_);
-    for (size_t i = wanted; i < owners.size(); ++i) --groups[owners[i]];
   }
 
   int64_t per_class_;

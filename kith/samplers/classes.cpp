@@ -1,11 +1,11 @@
 #include "kith/samplers/classes.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/options.h"
 
 namespace kith {
 
@@ -26,6 +26,20 @@ ClassImages images_by_class(const std::vector<int64_t>& images,
     classes.push_back(std::move(members));
   }
   return classes;
+}
+
+std::string name_classes(const std::vector<int64_t>& labels,
+                         const SamplerInput& input) {
+  constexpr size_t kNamed = 100;
+  std::map<int64_t, int64_t> sizes;
+  for (const int64_t label : input.labels) ++sizes[label];
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(labels.size(), kNamed); ++i) {
+    names.push_back(input.class_name(labels[i]) + " (" +
+                    std::to_string(sizes[labels[i]]) + ")");
+  }
+  if (labels.size() > kNamed) names.emplace_back("...");
+  return join(names);
 }
 
 int64_t count_full_batches(int64_t images, int64_t batch) {

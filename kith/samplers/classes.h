@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "kith/samplers/sampler.h"
@@ -18,6 +19,11 @@ std::map<int64_t, std::vector<int64_t>> images_by_label(
 /// The same without the labels, in ascending order of these.
 ClassImages images_by_class(const std::vector<int64_t>& images,
                             const std::vector<int64_t>& labels);
+
+/// "'cat' (3), 'dog' (1)": so many classes by name and number of images, the
+/// first hundred.
+std::string name_classes(const std::vector<int64_t>& labels,
+                         const SamplerInput& input);
 
 /// The full batches that `images` images make. Throws ConfigError when there
 /// is not even one.

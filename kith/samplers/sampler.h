@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,10 @@ struct SamplerInput {
   uint64_t seed = 0;
   /// Groups of classes: "" where an image has none. May be empty.
   std::vector<std::string> categories = {};
+  std::map<int64_t, std::string> class_names = {};  ///< May lack labels.
+
+  /// For a message: the class's name in quotes, or its number.
+  std::string class_name(int64_t label) const;
 };
 
 /// Embeddings of the training images, each as the network last made it.

@@ -18,6 +18,7 @@ std::vector<int64_t> TrainingSplit::class_numbers(
 
 SamplerInput TrainingSplit::sampler_input(uint64_t seed) const {
   SamplerInput input{images_, list_.labels(images_), seed};
+  input.class_names = list_.class_names;
   for (int64_t image : images_) {
     input.categories.push_back(
         list_.items[static_cast<size_t>(image)].category);

@@ -31,34 +31,81 @@ std::unique_ptr<Sampler> make(int64_t batch, int64_t per_class,
                       input);
 }
 
-// As many batches as can be made one by one, always from the classes that
-// have most groups left: no order makes more.
-size_t most_batches(const std::vector<int64_t>& sizes, int64_t per_class,
-                    size_t classes) {
-  std::vector<int64_t> groups;
-  for (const int64_t size : sizes) groups.push_back(size / per_class);
-  for (size_t batches = 0;; ++batches) {
-    std::sort(groups.rbegin(), groups.rend());
-    if (groups.size() < classes || groups[classes - 1] <= 0) return batches;
-    for (size_t c = 0; c < classes; ++c) --groups[c];
-  }
+// Groups of a class: whole ones, or all images with the last group filled up.
+int64_t whole_groups(int64_t size, int64_t per_class) {
+  return size / per_class;
+}
+int64_t all_groups(int64_t size, int64_t per_class) {
+  return size / per_class + (size % per_class > 0 ? 1 : 0);
 }
 
-// Every batch has `classes` different classes with per_class images each, and
-// no image comes twice.
+// What the sampler promises of classes of these sizes.
+struct Promise {
+  size_t batches = 0;
+  bool no_repeats = false;
+  bool every_image = false;
+};
+
+Promise promise(const std::vector<int64_t>& sizes, int64_t per_class,
+                int64_t classes) {
+  int64_t whole = 0, most_whole = 0, all = 0, most = 0;
+  for (const int64_t size : sizes) {
+    if (size < per_class) continue;
+    whole += whole_groups(size, per_class);
+    most_whole = std::max(most_whole, whole_groups(size, per_class));
+    all += all_groups(size, per_class);
+    most = std::max(most, all_groups(size, per_class));
+  }
+  if (most_whole <= whole / classes) {
+    return {static_cast<size_t>(whole / classes), true, false};
+  }
+  const int64_t share = (all + classes - 1) / classes;
+  if (most > 2 * share) return {static_cast<size_t>(share), false, false};
+  return {static_cast<size_t>(std::max(share, most)), false, true};
+}
+
+// Every batch has `classes` different classes with per_class different images
+// each, and no image of a class comes again before all others have come.
 void expect_balanced(const Batches& batches, const SamplerInput& input,
                      int64_t per_class, size_t classes) {
   const std::map<int64_t, int64_t> label_of = labels_of(input);
-  std::set<int64_t> seen;
+  std::map<int64_t, std::map<int64_t, int64_t>> seen;  // by label and image
+  for (const auto& [image, label] : label_of) seen[label][image] = 0;
   for (const std::vector<int64_t>& batch : batches) {
-    std::map<int64_t, int64_t> counts;
-    for (const int64_t index : batch) {
-      ASSERT_TRUE(seen.insert(index).second) << index << " repeats";
-      ++counts[label_of.at(index)];
+    std::map<int64_t, std::set<int64_t>> images;
+    for (const int64_t image : batch) {
+      ASSERT_TRUE(images[label_of.at(image)].insert(image).second) << image;
+      ++seen[label_of.at(image)][image];
     }
-    ASSERT_EQ(counts.size(), classes);
-    for (const auto& [label, count] : counts) ASSERT_EQ(count, per_class);
+    ASSERT_EQ(images.size(), classes);
+    for (const auto& [label, of_label] : images) {
+      ASSERT_EQ(of_label.size(), static_cast<size_t>(per_class));
+      int64_t least = 1'000'000, most = 0;
+      for (const auto& [image, count] : seen[label]) {
+        least = std::min(least, count);
+        most = std::max(most, count);
+      }
+      ASSERT_LE(most - least, 1) << label;
+    }
   }
+}
+
+void expect_no_repeats(const Batches& batches) {
+  for (const auto& [image, count] : count_images(batches)) {
+    ASSERT_EQ(count, 1) << image;
+  }
+}
+
+// All images of classes with at least per_class.
+void expect_every_image(const Batches& batches, const SamplerInput& input,
+                        int64_t per_class) {
+  std::map<int64_t, int64_t> sizes;
+  for (const int64_t label : input.labels) ++sizes[label];
+  size_t usable = 0;
+  for (const auto& [label, size] : sizes) {
+    usable += size < per_class ? 0 : static_cast<size_t>(size);
+  }
+  ASSERT_EQ(count_images(batches).size(), usable);
 }
 
 struct Case {
@@ -103,8 +150,12 @@ TEST(ClassBalanced, IsRightForManyDistributions) {
     const auto sampler = make(batch, c.per_class, input);
     for (const int64_t epoch : {0, 1, 77}) {
       const Batches batches = sampler->epoch(epoch);
-      EXPECT_EQ(batches.size(), most_batches(c.sizes, c.per_class, classes));
+      const Promise wanted =
+          promise(c.sizes, c.per_class, static_cast<int64_t>(classes));
+      EXPECT_EQ(batches.size(), wanted.batches);
       expect_balanced(batches, input, c.per_class, classes);
+      if (wanted.no_repeats) expect_no_repeats(batches);
+      if (wanted.every_image) expect_every_image(batches, input, c.per_class);
     }
     if (HasFailure()) return;
     ++used;
@@ -154,7 +205,51 @@ TEST(ClassBalanced, UsesAllImagesOfEqualClassesEveryEpoch) {
     const Batches batches = make(20, 4, input)->epoch(epoch);
     EXPECT_EQ(batches.size(), 10u);
     expect_balanced(batches, input, 4, 5);
+    expect_no_repeats(batches);
   }
+}
+
+// The plan of equal classes, as it has always been: published runs have it.
+TEST(ClassBalanced, KeepsThePlanOfEqualClasses) {
+  const SamplerInput input = classes_of(std::vector<int64_t>(4, 5), 3);
+  EXPECT_EQ(make(4, 2, input)->epoch(2), Batches({{1013, 1001, 1000, 1008},
+                                                  {1006, 1010, 1017, 1005},
+                                                  {1004, 1012, 1007, 1019},
+                                                  {1014, 1018, 1015, 1003}}));
+}
+
+// A small class must not end the epoch of the others.
+TEST(ClassBalanced, UsesEveryImageBesideOneSmallClass) {
+  for (const auto& [large, steps] :
+       std::map<int64_t, size_t>{{40, 10}, {60, 15}, {62, 16}}) {
+    std::vector<int64_t> sizes(11, large);
+    sizes.push_back(4);
+    const SamplerInput input = classes_of(sizes);
+    const Batches batches = make(400, 4, input)->epoch(0);
+    EXPECT_EQ(batches.size(), steps);
+    expect_balanced(batches, input, 4, 12);
+    expect_every_image(batches, input, 4);
+  }
+}
+
+TEST(ClassBalanced, UsesEveryImageOfUnequalClasses) {
+  std::vector<int64_t> sizes;
+  for (int64_t size = 2; size <= 100; ++size) sizes.push_back(size);
+  const SamplerInput input = classes_of(sizes);
+  const Batches batches = make(400, 4, input)->epoch(0);
+  EXPECT_EQ(batches.size(), 25u);  // of the class of 100
+  expect_balanced(batches, input, 4, 97);
+  expect_every_image(batches, input, 4);
+}
+
+// Every image of the large class would be 250 batches of repeats.
+TEST(ClassBalanced, DoesNotRepeatSmallClassesForAVeryLargeOne) {
+  std::vector<int64_t> sizes(50, 20);
+  sizes.push_back(1000);
+  const SamplerInput input = classes_of(sizes);
+  const Batches batches = make(400, 4, input)->epoch(0);
+  EXPECT_EQ(batches.size(), 10u);  // (250 + 50 * 5) / 51, rounded up
+  expect_balanced(batches, input, 4, 51);
 }
 
 TEST(ClassBalanced, LeavesOutSmallClassesAndNamesThem) {
@@ -168,11 +263,19 @@ TEST(ClassBalanced, LeavesOutSmallClassesAndNamesThem) {
                                 HasSubstr("30 (1)"), Not(HasSubstr("40")))));
 }
 
+TEST(ClassBalanced, NamesClassesByTheirNames) {
+  const LogCapture log;
+  SamplerInput input = classes_of({8, 3, 8});
+  input.class_names = {{0, "cat"}, {10, "dog"}};
+  make(8, 4, input);
+  EXPECT_THAT(log.warnings(), ElementsAre(HasSubstr("'dog' (3)")));
+}
+
 TEST(ClassBalanced, ShrinksABatchThatIsTooLarge) {
   const LogCapture log;
   const SamplerInput input = classes_of({8, 3, 9, 12});
   const Batches batches = make(400, 4, input)->epoch(0);
-  EXPECT_EQ(batches.size(), 2u);
+  EXPECT_EQ(batches.size(), 3u);
   expect_balanced(batches, input, 4, 3);
   EXPECT_THAT(log.notes(),
               ElementsAre(AllOf(HasSubstr("400"), HasSubstr("3 x 4 = 12"))));
@@ -198,16 +301,18 @@ TEST(ClassBalanced, RefusesWhatCannotBe) {
                             "no training class");
 }
 
-// The sizes of Cars-196: a batch of all 98 classes.
+// The sizes of Cars-196: all 98 classes are in every batch, and the largest
+// class is used up.
 TEST(ClassBalanced, TakesAllClassesOfCarsInEveryBatch) {
   std::vector<int64_t> sizes;
   Rng rng(1, Stream::kStep);
-  for (int c = 0; c < 98; ++c) sizes.push_back(rng.between(58, 90));
-  sizes[40] = 58;
+  for (int c = 0; c < 98; ++c) sizes.push_back(rng.between(59, 93));
+  sizes[40] = 97;
   const SamplerInput input = classes_of(sizes);
   const Batches batches = make(392, 4, input)->epoch(0);
-  EXPECT_EQ(batches.size(), 58u / 4);
+  EXPECT_EQ(batches.size(), 25u);
   expect_balanced(batches, input, 4, 98);
+  expect_every_image(batches, input, 4);
 }
 
 TEST(ClassBalanced, IsQuickOnAMillionImages) {
