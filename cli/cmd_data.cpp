@@ -7,6 +7,8 @@
 #include "cli/common.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
+#include "kith/core/json_text.h"
+#include "kith/core/quote.h"
 #include "kith/data/check.h"
 #include "kith/data/write_set.h"
 #include "kith/train/run_config.h"
@@ -45,7 +47,7 @@ void run_make(const MakeFlags& flags) {
   const std::string list = write_data_set(*data, flags.out, progress_bar());
   const size_t count = data->list().items.size();
   if (flags.json) {
-    print_line(Json({{"images", count}, {"list", list}}).dump());
+    print_json({{"images", count}, {"list", list}}, -1);
   } else {
     print_line(std::to_string(count) + " images -> " + list);
   }
@@ -136,7 +138,7 @@ void report_shared_classes(const ImageList& list, bool print, Json& json) {
   if (!print || shared.empty()) return;
   print_line("warning: " + std::to_string(shared.size()) +
              " training classes are in another split too (first: " +
-             list.class_name(shared.front()) + ")");
+             printable(list.class_name(shared.front())) + ")");
 }
 
 void run_check(const CheckFlags& flags) {
@@ -148,12 +150,14 @@ void run_check(const CheckFlags& flags) {
       find_broken_images(*data, worker_count(flags.threads), progress_bar());
   json["broken"] = Json::array();
   for (const BrokenImage& image : broken) {
-    json["broken"].push_back(
-        {{"path", image.path}, {"problem", image.problem}});
-    if (!flags.json) print_line("broken: " + image.problem);
+    Json entry = Json::object();
+    set_path(entry, "path", image.path);
+    entry["problem"] = image.problem;
+    json["broken"].push_back(std::move(entry));
+    if (!flags.json) print_line("broken: " + printable(image.problem));
   }
   if (flags.json) {
-    print_line(json.dump(2));
+    print_json(json);
   } else {
     print_line("checked " + std::to_string(data->list().items.size()) +
                " images, " + std::to_string(broken.size()) + " broken");

@@ -48,9 +48,7 @@ void run_embed(const EmbedFlags& flags) {
   const int64_t dim = embedding_dim(*model.net, options);
   if (!flags.ids.empty()) write_file_atomically(flags.ids, ids);
   if (flags.json) {
-    print_line(nlohmann::ordered_json(
-                   {{"images", count}, {"dim", dim}, {"out", flags.out}})
-                   .dump());
+    print_json({{"images", count}, {"dim", dim}, {"out", flags.out}}, -1);
   } else {
     print_line(std::to_string(count) + " images, " + std::to_string(dim) +
                " dimensions -> " + flags.out);

@@ -69,8 +69,7 @@ void run_export(const ExportFlags& flags) {
                        {"checkpoint", checkpoint},
                        {"dim", model.net->dim()},
                        {"bytes", bytes}};
-    // A path need not be UTF-8.
-    print_line(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+    print_json(json, -1);
     return;
   }
   print_line("Exported " + checkpoint + " to " + flags.out +

@@ -15,7 +15,7 @@ void run_folds(const FoldsFlags& flags) {
   const EvalResult result =
       score_folds(flags.folder, flags.device.apply(), progress_bar());
   if (flags.json) {
-    print_line(metrics_json(result).dump(2));
+    print_json(metrics_json(result));
   } else {
     print_metrics(result);
   }

@@ -203,7 +203,7 @@ void run_index(const IndexFlags& flags) {
   }
   json["seconds"] = timer.seconds();
   if (flags.json) {
-    print_line(json_text(json));
+    print_json(json);
     return;
   }
   if (json.contains("index")) print_built(json);

@@ -100,14 +100,13 @@ void run_metrics(const MetricsFlags& flags) {
                                       : score_labels(flags, scored, metrics);
   log_scoring(result, timer.seconds());
   if (flags.score.json) {
-    print_line(metrics_json(result, flags.score.context()).dump(2));
+    print_json(metrics_json(result, flags.score.context()));
     return;
   }
   if (flags.score.format != "table") {
     const std::string name =
         std::filesystem::path(flags.embeddings).stem().string();
-    std::printf("%s",
-                metrics_table(flags.score.format, {name, result}).c_str());
+    print_text(metrics_table(flags.score.format, {name, result}));
     return;
   }
   print_metrics(result);

@@ -84,11 +84,10 @@ void run_report(const ReportFlags& flags) {
   const Report report = make_report(request, device, progress_bar());
   const size_t bytes = write_report(report, path);
   if (flags.json) {
-    print_line(Json({{"report", path},
-                     {"runs", runs_json(report)},
-                     {"bytes", bytes},
-                     {"seconds", timer.seconds()}})
-                   .dump(2));
+    print_json({{"report", path},
+                {"runs", runs_json(report)},
+                {"bytes", bytes},
+                {"seconds", timer.seconds()}});
     return;
   }
   print_line(report.lead);

@@ -14,6 +14,8 @@
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/json_text.h"
+#include "kith/core/quote.h"
 #include "kith/index/stored_index.h"
 #include "kith/ops/pairwise.h"
 #include "kith/report/html.h"
@@ -106,11 +108,12 @@ Json to_json(const std::vector<Answer>& answers, const StoredIndex& index) {
   for (const Answer& answer : answers) {
     Json results = Json::array();
     for (const SearchHit& hit : answer.hits) {
-      results.push_back({{"rank", results.size() + 1},
-                         {"similarity", hit.similarity},
-                         {"path", index.items().path(hit.position)},
-                         {"label", index.items().label(hit.position)},
-                         {"position", hit.position}});
+      Json result = {{"rank", results.size() + 1},
+                     {"similarity", hit.similarity}};
+      set_path(result, "path", index.items().path(hit.position));
+      result["label"] = index.items().label(hit.position);
+      result["position"] = hit.position;
+      results.push_back(std::move(result));
     }
     queries.push_back({{"query", answer.query}, {"results", results}});
   }
@@ -118,7 +121,7 @@ Json to_json(const std::vector<Answer>& answers, const StoredIndex& index) {
 }
 
 void print_answer(const Answer& answer, const StoredIndex& index) {
-  print_line(answer.query);
+  print_line(printable(answer.query));
   if (answer.hits.empty()) {
     print_line("  nothing was found");
     return;
@@ -126,7 +129,7 @@ void print_answer(const Answer& answer, const StoredIndex& index) {
   int width = 5;
   for (const SearchHit& hit : answer.hits) {
     const auto size =
-        static_cast<int>(index.items().label(hit.position).size());
+        static_cast<int>(printable(index.items().label(hit.position)).size());
     width = std::clamp(size, width, 40);
   }
   std::printf("  rank  similarity  %-*s  path\n", width, "class");
@@ -134,8 +137,8 @@ void print_answer(const Answer& answer, const StoredIndex& index) {
   for (const SearchHit& hit : answer.hits) {
     const IndexItem item = index.item(hit.position);
     std::printf("  %4d  %10.4f  %-*s  %s\n", ++rank,
-                static_cast<double>(hit.similarity), width, item.label.c_str(),
-                item.path.c_str());
+                static_cast<double>(hit.similarity), width,
+                printable(item.label).c_str(), printable(item.path).c_str());
   }
 }
 
@@ -185,7 +188,7 @@ void run_search(const SearchFlags& flags) {
   const std::vector<Answer> answers = find_all(flags, index, queries);
   if (!flags.html.empty()) write_page(flags, answers, index);
   if (flags.json) {
-    print_line(json_text(to_json(answers, index)));
+    print_json(to_json(answers, index));
     return;
   }
   for (const Answer& answer : answers) print_answer(answer, index);

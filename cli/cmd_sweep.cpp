@@ -67,7 +67,7 @@ void print_runs(const Study& study, const std::vector<StudyRun>& runs,
     row.push_back(published_text(study, run.labels));
     table.rows.push_back(std::move(row));
   }
-  std::printf("%s", markdown_table(table).c_str());
+  print_text(markdown_table(table));
   std::string text = "\n" + study.title + ": " + std::to_string(runs.size()) +
                      " runs, " + std::to_string(done) + " done, in " + out;
   if (study.folds > 0) {
@@ -111,10 +111,9 @@ void print_results(const SweepFlags& flags, const Study& study,
   const std::string table = flags.format == "csv"     ? study_csv(results)
                             : flags.format == "latex" ? study_latex(results)
                                                       : study_markdown(results);
-  std::printf("%s", table.c_str());
+  print_text(table);
   if (study.search && flags.format == "markdown") {
-    std::printf("\n%s",
-                search_table(study, search_results(study, runs, out)).c_str());
+    print_text("\n" + search_table(study, search_results(study, runs, out)));
   }
   std::fflush(stdout);
 }

@@ -6,8 +6,11 @@
 #include "cli/usage.h"
 #include "kith/core/device.h"
 #include "kith/core/error.h"
+#include "kith/core/json_text.h"
 #include "kith/core/log.h"
+#include "kith/core/quote.h"
 #include "kith/train/run_config.h"
+#include "kith/train/run_place.h"
 
 namespace kith {
 
@@ -47,11 +50,19 @@ void install_log() {
     progress_bar().erase();
     std::fprintf(stderr, "%s %s%s\n", clock,
                  level == LogLevel::kWarning ? "warning: " : "",
-                 message.c_str());
+                 printable(message).c_str());
   });
 }
 
-void print_line(const std::string& text) { std::printf("%s\n", text.c_str()); }
+void print_text(const std::string& text) {
+  std::printf("%s", printable_lines(text).c_str());
+}
+
+void print_line(const std::string& text) { print_text(text + "\n"); }
+
+void print_json(const nlohmann::ordered_json& json, int indent) {
+  std::printf("%s\n", json_text(json, indent).c_str());
+}
 
 ConfigNode load_with_overrides(const std::string& path,
                                const std::vector<std::string>& overrides) {
@@ -64,12 +75,12 @@ std::unique_ptr<DataSet> data_from_path(const std::string& path) {
   if (!path.ends_with(".yaml") && !path.ends_with(".yml")) {
     return open_data_set(path);
   }
-  const ConfigNode config = load_config(path);
-  const ConfigNode* section = config.find("data");
-  if (section == nullptr) {
+  ConfigNode config = load_config(path);
+  if (config.find("data") == nullptr) {
     throw ConfigError(path + ": no 'data' section");
   }
-  return make_data_set(*section);
+  follow_run(config, path);
+  return make_data_set(run_data(config));
 }
 
 }  // namespace kith

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "cli/progress_bar.h"
 #include "kith/core/config.h"
@@ -50,8 +51,15 @@ ProgressBar& progress_bar();
 /// Sends log messages to standard error, with the time of day.
 void install_log();
 
+/// A text on standard output. It may hold names from files: what a terminal
+/// would obey is written as an escape (printable_lines), here and below.
+void print_text(const std::string& text);
+
 /// A line on standard output.
 void print_line(const std::string& text = "");
+
+/// JSON and the end of the line on standard output.
+void print_json(const nlohmann::ordered_json& json, int indent = 2);
 
 /// The configuration of a file with overrides ("a.b=c") applied.
 ConfigNode load_with_overrides(const std::string& path,

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "kith/core/json_text.h"
 #include "kith/data/near_duplicates.h"
 #include "kith/eval/diagnostics_json.h"
 #include "kith/train/run_config.h"
@@ -60,7 +61,7 @@ std::string diagnose_split(const EmbeddedSplit& split, const DataSet& data,
     }
   }
   json["near_duplicates"] = duplicates_json(data, split.rows_of, progress);
-  return json.dump();
+  return json_text(json, -1);
 }
 
 }  // namespace kith

@@ -2,8 +2,6 @@
 
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "kith/core/options.h"
 #include "kith/report/html.h"
 
@@ -26,11 +24,6 @@ std::string recall_text(const std::map<std::string, double>& recall) {
     words.push_back(key.second + " " + format_fixed(100 * value, 1) + "%");
   }
   return join(words);
-}
-
-std::string json_text(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false,
-                   nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace kith

@@ -85,7 +85,7 @@ void list_recipes(const std::string& folder, bool json) {
       print_recipe(path, recipe);
     }
   }
-  if (json) print_line(Json({{"recipes", list}}).dump(2));
+  if (json) print_json(Json({{"recipes", list}}));
 }
 
 }  // namespace kith

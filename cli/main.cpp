@@ -1,3 +1,4 @@
+#include <csignal>
 #include <cstdio>
 
 #include <c10/util/Exception.h>
@@ -8,6 +9,7 @@
 #include "cli/usage.h"
 #include "kith/core/device.h"
 #include "kith/core/error.h"
+#include "kith/core/quote.h"
 #include "kith/study/processes.h"
 
 namespace {
@@ -32,9 +34,17 @@ void load_plugin(const std::string& path) {
   kith::loaded_plugins().push_back(path);
 }
 
+/// One line, whatever names are in the message.
 int fail(int status, const std::string& message) {
   kith::progress_bar().erase();
-  std::fprintf(stderr, "kith: %s\n", message.c_str());
+  std::fprintf(stderr, "kith: %s\n", kith::printable(message).c_str());
+  return status;
+}
+
+/// The same for a message of several lines.
+int fail_at_length(int status, const std::string& message) {
+  kith::progress_bar().erase();
+  std::fprintf(stderr, "kith: %s\n", kith::printable_lines(message).c_str());
   return status;
 }
 
@@ -42,6 +52,8 @@ int fail(int status, const std::string& message) {
 
 int main(int argc, char** argv) {
   kith::end_with_parent();
+  // A file that may not grow (ulimit -f) is an error of the one who writes it.
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app("kith: train, evaluate and look at image-retrieval embeddings");
   app.set_version_flag("--version", version_text,
                        "Versions of kith and what it was built with");
@@ -78,11 +90,11 @@ int main(int argc, char** argv) {
     return 0;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    return fail(2, kith::usage_problem(app, error));
+    return fail_at_length(2, kith::usage_problem(app, error));
   } catch (const kith::ConfigError& error) {
     return fail(2, error.what());
   } catch (const c10::Error& error) {
-    return fail(1, error.what_without_backtrace());
+    return fail_at_length(1, error.what_without_backtrace());
   } catch (const std::exception& error) {
     return fail(1, error.what());
   }

@@ -8,6 +8,7 @@
 #include "cli/common.h"
 #include "kith/core/log.h"
 #include "kith/core/memory.h"
+#include "kith/core/quote.h"
 #include "kith/eval/eval_json.h"
 
 namespace kith {
@@ -124,7 +125,7 @@ void print_metrics(const EvalResult& result,
   const auto print_row = [&](const std::string& name, const auto& cell,
                              const std::string& last,
                              const std::string& interval) {
-    std::printf("%-*s", static_cast<int>(width), name.c_str());
+    std::printf("%-*s", static_cast<int>(width), printable(name).c_str());
     for (const MetricColumn& column : beside) {
       std::printf(" %10s", std::string(cell(column)).c_str());
     }

@@ -8,6 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "kith/core/quote.h"
+
 namespace kith {
 namespace {
 
@@ -63,7 +65,7 @@ void ProgressBar::start(const std::string& what, int64_t total) {
   if (active_) finish();
   active_ = true;
   state_ = BarState{};
-  state_.what = what;
+  state_.what = printable(what);
   state_.total = total;
   start_time_ = last_draw_ = Clock::now();
   rate_done_ = 0;
@@ -81,7 +83,7 @@ void ProgressBar::set_pace(const Pace& pace) {
 void ProgressBar::advance(int64_t done, const std::string& note) {
   if (!active_) return;
   state_.done = done;
-  state_.note = note;
+  state_.note = printable(note);
   const Clock::time_point now = Clock::now();
   if (now - last_draw_ < kRedrawInterval) return;
   update_rate(now);

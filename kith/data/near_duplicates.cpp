@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "kith/core/json_text.h"
+
 namespace kith {
 namespace {
 
@@ -168,11 +170,12 @@ std::string near_duplicates_json(const NearDuplicates& found,
   for (const DuplicatePair& pair : found.pairs) {
     const Item& a = item(train, pair.train);
     const Item& b = item(test, pair.test);
-    pairs.push_back({{"distance", pair.distance},
-                     {"train", a.path},
-                     {"train_class", list.class_name(a.label)},
-                     {"test", b.path},
-                     {"test_class", list.class_name(b.label)}});
+    Json entry = {{"distance", pair.distance}};
+    set_path(entry, "train", a.path);
+    entry["train_class"] = list.class_name(a.label);
+    set_path(entry, "test", b.path);
+    entry["test_class"] = list.class_name(b.label);
+    pairs.push_back(std::move(entry));
   }
   const Json json = {
       {"rule",
@@ -187,8 +190,7 @@ std::string near_duplicates_json(const NearDuplicates& found,
       {"train_flat", found.train_flat},
       {"listed", found.pairs.size()},
       {"pairs", pairs}};
-  // File names need not be UTF-8; JSON must be.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(json, -1);
 }
 
 }  // namespace kith

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "kith/core/json_text.h"
+
 namespace kith {
 namespace {
 
@@ -27,7 +29,7 @@ Json rank(int64_t value) { return value == 0 ? Json() : Json(value); }
 void add_path(Json& json, const std::string& key,
               const std::vector<std::string>& paths, int64_t item) {
   if (item < 0 || item >= std::ssize(paths)) return;
-  json[key] = paths[static_cast<size_t>(item)];
+  set_path(json, key, paths[static_cast<size_t>(item)]);
 }
 
 /// The label of an item at `key`, and its class's name at `key`_name.
@@ -152,8 +154,9 @@ Json definitions() {
       {"farthest_positive",
        "position of the last positive, its rank and similarity"},
       {"confused_pairs",
-       "count: queries of class from, with positives, whose nearest item is of "
-       "class to; share: of such queries of from; reverse: the count from to "
+       "count: queries of class from, with positives, whose nearest item is "
+       "none of them and of class to; share: of such queries of from; reverse: "
+       "the count from to "
        "to from; both: the sum"},
       {"hubness",
        "of N_k(j), how often item j is among the k nearest of a query: "
@@ -175,8 +178,7 @@ std::string diagnostics_json(const Diagnostics& diagnostics,
       {"confused_pairs", confused_json(diagnostics, names)},
       {"hubness", hubness_json(diagnostics, names)},
       {"by_query", by_query_json(diagnostics)}};
-  // File names need not be UTF-8; JSON must be.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(json, -1);
 }
 
 }  // namespace kith

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "kith/core/quote.h"
+
 namespace kith {
 namespace {
 
@@ -72,32 +74,6 @@ code { font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas,
   body, body > * { max-width: none; padding: 0; }
 }
 )css";
-
-// Bytes of the well-formed UTF-8 sequence at the front of `text`, else 0.
-size_t utf8_length(std::string_view text) {
-  const auto byte = [&](size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-  };
-  const auto follows = [&](size_t i, unsigned lo = 0x80, unsigned hi = 0xBF) {
-    return byte(i) >= lo && byte(i) <= hi;
-  };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return follows(1) ? 2 : 0;
-  // The narrower second-byte ranges shut out overlong forms, surrogates and
-  // what lies beyond U+10FFFF.
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    const unsigned lo = lead == 0xE0 ? 0xA0 : 0x80;
-    const unsigned hi = lead == 0xED ? 0x9F : 0xBF;
-    return follows(1, lo, hi) && follows(2) ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    const unsigned lo = lead == 0xF0 ? 0x90 : 0x80;
-    const unsigned hi = lead == 0xF4 ? 0x8F : 0xBF;
-    return follows(1, lo, hi) && follows(2) && follows(3) ? 4 : 0;
-  }
-  return 0;
-}
 
 std::string cell_html(const HtmlCell& cell) {
   std::string html = html_escape(cell.text);

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "kith/core/json_text.h"
+#include "kith/eval/metric.h"
 #include "kith/study/text_table.h"
 
 namespace kith {
@@ -32,18 +34,17 @@ struct Summary {
   std::vector<bool> has_published;  ///< By metric.
 };
 
-/// Marks the best mean of each column of shares, where more is better.
+/// Marks the best mean of each column, by what its metric says is better.
 void mark_best(const Study& study, Summary& summary) {
   if (summary.rows.size() < 2) return;
   for (size_t m = 0; m < study.metrics.size(); ++m) {
-    if (!metric_is_share(study.metrics[m])) continue;
+    const Better better = better_of(study.metrics[m]);
     Cell* best = nullptr;
     for (Row& row : summary.rows) {
       Cell& cell = row.cells[m];
       if (cell.spread.count == 0) continue;
-      if (best == nullptr || cell.spread.mean > best->spread.mean) {
-        best = &cell;
-      }
+      const double known = best == nullptr ? NAN : best->spread.mean;
+      if (is_better(cell.spread.mean, known, better)) best = &cell;
     }
     if (best != nullptr) best->best = true;
   }
@@ -225,7 +226,7 @@ std::string study_json(const StudyResults& results) {
   if (!study.published_source.empty()) {
     json["published_source"] = study.published_source;
   }
-  return json.dump(2) + "\n";
+  return json_text(json) + "\n";
 }
 
 }  // namespace kith

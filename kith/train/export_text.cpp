@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <torch/torch.h>
 
+#include "kith/core/json_text.h"
 #include "kith/models/weights_hash.h"
 #include "kith/train/model_embedding.h"
 
@@ -171,7 +172,7 @@ std::string model_text(const LoadedModel& model, const ExportSource& source) {
                        {"loss", name_in(model.config, "loss")},
                        {"checkpoint", source.checkpoint}}},
                      {"weights", weights_json(*model.net)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json) + "\n";
 }
 
 std::string preprocessing_text(const InputOptions& input) {
