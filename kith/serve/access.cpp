@@ -59,6 +59,13 @@ std::string check_token(std::string text, const std::string& where) {
                       ": expected a token of letters and digits on one "
                       "line; make one with: openssl rand -hex 16");
   }
+  if (text.size() < kShortestToken) {
+    throw ConfigError(where + ": the token has " + std::to_string(text.size()) +
+                      " characters and could be found by trying; it needs at "
+                      "least " +
+                      std::to_string(kShortestToken) +
+                      ": make one with: openssl rand -hex 16");
+  }
   return text;
 }
 

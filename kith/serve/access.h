@@ -18,8 +18,11 @@ bool same_letters(std::string_view a, std::string_view b);
 /// (DNS rebinding) has its own.
 bool is_loopback_host(std::string_view host, std::string_view own, int port);
 
+/// Shorter tokens could be found by trying: 16 hexadecimal digits are 64 bits.
+constexpr size_t kShortestToken = 16;
+
 /// The token in a file, without white space at its end; ConfigError if it is
-/// empty, or has characters that no Authorization field can have.
+/// too short, or has characters that no Authorization field can have.
 std::string read_token(const std::string& path);
 
 /// The same of a text; `where` names it in messages.

@@ -5,30 +5,31 @@
 
 #include <nlohmann/json.hpp>
 
+#include "kith/core/json_text.h"
+
 namespace kith {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string image_of(int64_t position) {
-  return "/api/items/" + std::to_string(position) + "/image";
+Json item_json(const StoredIndex& index, int64_t position) {
+  const IndexItem item = index.item(position);
+  Json json = {{"position", position}, {"label", item.label}};
+  set_path(json, "path", item.path);
+  json["image"] = "/api/items/" + std::to_string(position) + "/image";
+  return json;
 }
 
 }  // namespace
 
 HttpResponse json_answer(const Json& json) {
   HttpResponse response;
-  response.body =
-      json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  response.body = json_text(json, -1) + "\n";
   return response;
 }
 
 HttpResponse item_answer(const StoredIndex& index, int64_t position) {
-  const IndexItem item = index.item(position);
-  return json_answer({{"position", position},
-                      {"label", item.label},
-                      {"path", item.path},
-                      {"image", image_of(position)}});
+  return json_answer(item_json(index, position));
 }
 
 HttpResponse any_item_answer(const StoredIndex& index) {
@@ -46,12 +47,8 @@ HttpResponse hits_answer(const StoredIndex& index,
                          const std::vector<SearchHit>& hits, double seconds) {
   Json results = Json::array();
   for (const SearchHit& hit : hits) {
-    const IndexItem item = index.item(hit.position);
-    results.push_back({{"position", hit.position},
-                       {"similarity", hit.similarity},
-                       {"label", item.label},
-                       {"path", item.path},
-                       {"image", image_of(hit.position)}});
+    results.push_back(item_json(index, hit.position));
+    results.back()["similarity"] = hit.similarity;
   }
   return json_answer({{"results", results}, {"milliseconds", seconds * 1000}});
 }

@@ -10,8 +10,8 @@
 
 namespace kith {
 
-/// 200 with a JSON body. Paths and labels come from files: what is not UTF-8
-/// in them is replaced.
+/// 200 with a JSON body. Paths and labels come from files and need not be UTF-8
+/// (see json_text).
 HttpResponse json_answer(const nlohmann::ordered_json& json);
 
 /// {"position", "label", "path", "image"} of an item.

@@ -31,6 +31,28 @@ HttpResponse wrong_type(const std::string& content_type) {
       "'Content-Type: image/png')");
 }
 
+/// Why a request that needs a token is refused. An address that tried too many
+/// is not let in with the right one either, or trying could go on; but for
+/// this machine, where a web server may stand for all its clients.
+std::optional<HttpResponse> check_token(const HttpRequest& head,
+                                        const CallRules& rules) {
+  const bool tries = !head.authorization.empty();
+  const bool is_right = has_token(head.authorization, rules.token);
+  const bool may_pass = is_right && head.client.empty();
+  if (tries && !may_pass && rules.wrong_tokens != nullptr &&
+      rules.wrong_tokens->too_many(head.client)) {
+    return error_response(429, "too many wrong tokens came from this address",
+                          "wait a moment, and check the token");
+  }
+  if (is_right) return {};
+  if (tries && rules.wrong_tokens != nullptr) {
+    rules.wrong_tokens->count(head.client);
+  }
+  return error_response(401, "this server wants a token",
+                        "send the header 'Authorization: Bearer TOKEN' with "
+                        "the token that the server was started with");
+}
+
 /// Browsers say where a request comes from. A page of another site could not
 /// read the answer, but would make this machine work for it.
 bool is_cross_site(const HttpRequest& head) {
@@ -101,11 +123,8 @@ std::optional<HttpResponse> read_call(const HttpRequest& head,
     return error_response(403, "pages of other sites cannot use this server",
                           "open the server's own page");
   }
-  if (!rules.token.empty() && !route.is_open &&
-      !has_token(head.authorization, rules.token)) {
-    return error_response(401, "this server wants a token",
-                          "send the header 'Authorization: Bearer TOKEN' with "
-                          "the token that the server was started with");
+  if (!rules.token.empty() && !route.is_open) {
+    if (auto refusal = check_token(head, rules)) return refusal;
   }
   if (head.method != route.method) {
     HttpResponse response = error_response(

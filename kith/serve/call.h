@@ -8,6 +8,7 @@
 #include "kith/serve/http.h"
 #include "kith/serve/route_table.h"
 #include "kith/serve/target.h"
+#include "kith/serve/wrong_tokens.h"
 
 namespace kith {
 
@@ -21,7 +22,8 @@ struct Call {
 
 /// What a request is checked against.
 struct CallRules {
-  std::string token;  ///< Empty: nobody needs one.
+  std::string token;                    ///< Empty: nobody needs one.
+  WrongTokens* wrong_tokens = nullptr;  ///< Null: any number may be tried.
   int64_t most_neighbours = 100;
   std::function<bool(int64_t)> has_item;
   std::function<bool(const std::string&)> has_class;

@@ -6,6 +6,7 @@
 #include <torch/torch.h>
 
 #include "kith/eval/embed_pictures.h"
+#include "kith/index/rows.h"
 #include "kith/ops/pairwise.h"
 #include "kith/ops/upload.h"
 
@@ -48,7 +49,9 @@ Tensor embed_queries(EmbeddingNet& net,
       upload.wait();
     }
   }
-  return normalize_rows(sums).to(torch::kCPU).contiguous();
+  const Tensor rows = normalize_rows(sums).to(torch::kCPU).contiguous();
+  check_unit(rows, "the model's embeddings of queries", 0);
+  return rows;
 }
 
 }  // namespace kith

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "kith/core/json_text.h"
+
 namespace kith {
 
 HttpResponse error_response(int status, const std::string& error,
@@ -10,11 +12,10 @@ HttpResponse error_response(int status, const std::string& error,
   HttpResponse response;
   response.status = status;
   // What a client sent may be quoted in it, and that need not be UTF-8.
-  response.body = Json({{"error", error}, {"remedy", remedy}})
-                      .dump(-1, ' ', false, Json::error_handler_t::replace) +
-                  "\n";
+  response.body =
+      json_text(Json({{"error", error}, {"remedy", remedy}}), -1) + "\n";
   if (status == 401) response.headers = {{"WWW-Authenticate", "Bearer"}};
-  if (status == 503) response.headers = {{"Retry-After", "1"}};
+  if (status == 503 || status == 429) response.headers = {{"Retry-After", "1"}};
   return response;
 }
 

@@ -15,7 +15,9 @@ struct HttpRequest {
   std::string target;  ///< "/api/search?k=5", not decoded.
   std::string authorization;
   std::string content_type;
-  std::string fetch_site;   ///< Sec-Fetch-Site; only browsers send it.
+  std::string fetch_site;  ///< Sec-Fetch-Site; only browsers send it.
+  /// The address it comes from, of IPv6 the network; empty: this machine.
+  std::string client;
   uint64_t body_bytes = 0;  ///< As declared, also before the body is there.
   std::string body;
 };
@@ -40,6 +42,10 @@ class HttpHandler {
 
   /// Why a request is refused before its body is read; nothing if it is not.
   virtual std::optional<HttpResponse> refuse(const HttpRequest& head) = 0;
+
+  /// Whether who sent a request is one of those the server is for: has its
+  /// token. When places run short, others give theirs up first.
+  virtual bool knows(const HttpRequest&) { return false; }
 
   /// Of a request that was not refused, with its body.
   virtual void answer(HttpRequest request, Reply reply) = 0;

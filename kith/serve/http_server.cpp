@@ -147,14 +147,34 @@ class HttpServer::Listener {
   }
 
   void open(Tcp::socket socket) {
-    const bool is_refused = shared_.connections >= shared_.options.connections;
+    std::erase_if(sessions_, [](const auto& weak) { return weak.expired(); });
+    const bool is_refused =
+        shared_.connections >= shared_.options.connections && !make_room();
     if (is_refused) shared_.metrics.connection_refused();
     if (is_refused && shared_.refusals >= kRefusals) return;
     const auto session =
         std::make_shared<HttpSession>(std::move(socket), shared_, is_refused);
-    std::erase_if(sessions_, [](const auto& weak) { return weak.expired(); });
     sessions_.push_back(session);
     session->start();
+  }
+
+  /// Who only holds a connection makes room for who comes: the one that has
+  /// been idle longest, of clients without the token if there are any. False
+  /// if all have a request in work.
+  bool make_room() {
+    while (true) {
+      std::shared_ptr<HttpSession> oldest;
+      std::optional<HttpSession::Idle> since;
+      for (const auto& weak : sessions_) {
+        const auto session = weak.lock();
+        const auto idle = session ? session->idle() : std::nullopt;
+        if (!idle || (since && *since < *idle)) continue;
+        oldest = session;
+        since = idle;
+      }
+      if (!oldest) return false;
+      if (oldest->make_room(*since)) return true;
+    }
   }
 
   /// Without work left, run() returns by itself.

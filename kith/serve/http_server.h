@@ -13,7 +13,7 @@ struct HttpOptions {
   std::string host = "127.0.0.1";  ///< An IP address, or localhost.
   int64_t port = 8080;             ///< 0: a free one.
   uint64_t max_body_bytes = 20 << 20;
-  int64_t connections = 256;   ///< More are answered 503.
+  int64_t connections = 256;   ///< With a request in work; more: 503.
   int64_t threads = 2;         ///< For sockets.
   double header_seconds = 10;  ///< From its first byte on.
   double body_seconds = 30;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/ip/network_v6.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/read.hpp>
@@ -27,8 +28,27 @@ constexpr double kCloseSeconds = 2;
 constexpr double kCloseSecondsAtTheEnd = 0.2;
 constexpr double kCancelAgainSeconds = 0.05;
 
+/// Values of idle_since_ that are no time.
+constexpr int64_t kBusy = -1;
+constexpr int64_t kGone = -2;
+
 std::chrono::milliseconds duration(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
+/// The address of the other side; of IPv6 its network, for a client has any
+/// number of addresses there. Empty if it is this machine, or gone.
+std::string client_of(const asio::ip::tcp::socket& socket) {
+  boost::system::error_code error;
+  const asio::ip::tcp::endpoint end = socket.remote_endpoint(error);
+  if (error || end.address().is_loopback()) return "";
+  if (end.address().is_v4()) return end.address().to_string();
+  const asio::ip::address_v6 address = end.address().to_v6();
+  if (address.is_v4_mapped()) {
+    const auto four = asio::ip::make_address_v4(asio::ip::v4_mapped, address);
+    return four.is_loopback() ? "" : four.to_string();
+  }
+  return asio::ip::make_network_v6(address, 64).canonical().to_string();
 }
 
 }  // namespace
@@ -39,7 +59,9 @@ HttpSession::HttpSession(asio::ip::tcp::socket socket, HttpShared& shared,
       deadline_(socket_.get_executor()),
       buffer_(kBufferBytes),
       shared_(shared),
-      is_refused_(is_refused) {
+      is_refused_(is_refused),
+      client_(client_of(socket_)),
+      idle_since_(kBusy) {
   if (is_refused_) {
     ++shared_.refusals;
   } else {
@@ -52,10 +74,43 @@ HttpSession::~HttpSession() {
   shared_.body_bytes -= body_bytes_;
   if (is_refused_) {
     --shared_.refusals;
-  } else {
-    --shared_.connections;
-    shared_.metrics.connection_closed();
+  } else if (idle_since_ != kGone) {
+    leave_place();
   }
+}
+
+void HttpSession::leave_place() {
+  --shared_.connections;
+  shared_.metrics.connection_closed();
+}
+
+std::optional<HttpSession::Idle> HttpSession::idle() const {
+  const int64_t since = idle_since_;
+  if (since < 0) return {};
+  return Idle{is_known_, since};
+}
+
+bool HttpSession::make_room(const Idle& idle) {
+  int64_t since = idle.since;
+  if (!idle_since_.compare_exchange_strong(since, kGone)) return false;
+  leave_place();
+  asio::post(socket_.get_executor(),
+             [self = shared_from_this()] { self->close(); });
+  return true;
+}
+
+void HttpSession::become_idle() {
+  idle_since_ =
+      std::chrono::nanoseconds(Clock::now().time_since_epoch()).count();
+}
+
+/// False if the place is another's by now.
+bool HttpSession::become_busy() {
+  int64_t since = idle_since_;
+  while (since != kGone) {
+    if (idle_since_.compare_exchange_weak(since, kBusy)) return true;
+  }
+  return false;
 }
 
 void HttpSession::start() {
@@ -64,6 +119,7 @@ void HttpSession::start() {
       return self->send(error_response(503, "too many connections are open",
                                        "try again in a moment"));
     }
+    self->become_idle();
     self->limit(self->shared_.options.header_seconds);
     self->read_header();
   });
@@ -109,6 +165,7 @@ void HttpSession::wait_for_deadline() {
 void HttpSession::wait_for_request() {
   if (shared_.stopping) return close();
   reads_header_ = true;
+  become_idle();
   if (buffer_.size() > 0) {
     limit(shared_.options.header_seconds);
     return read_header();
@@ -138,6 +195,7 @@ void HttpSession::read_header() {
 }
 
 void HttpSession::on_header(const Error& error) {
+  if (!become_busy()) return close();
   reads_header_ = false;
   timer_ = Timer();
   head_ = {};
@@ -146,6 +204,8 @@ void HttpSession::on_header(const Error& error) {
   const auto& fields = parser_->get();
   head_ = read_head(fields);
   head_.request.body_bytes = parser_->content_length().value_or(0);
+  head_.request.client = client_;
+  is_known_ = shared_.handler.knows(head_.request);
   manner_ = {fields.version(), head_.is_head, fields.keep_alive()};
   std::optional<HttpResponse> refusal =
       check_head(fields, head_, shared_.address);
@@ -267,6 +327,7 @@ void HttpSession::close_kindly() {
   socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
   parser_.reset();
   buffer_.clear();
+  if (!is_refused_) become_idle();
   limit(shared_.stopping ? kCloseSecondsAtTheEnd : kCloseSeconds);
   drop_input();
 }

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <atomic>
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>  // Boost 1.74 uses std::exchange without it
 
 #include <boost/asio/ip/tcp.hpp>
@@ -51,10 +53,28 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   /// Closes the connection when the request in work, if any, is answered.
   void finish();
 
+  /// Since when it waits for a request, and whether the last one was of a
+  /// client that the server knows. Nothing while a request is in work.
+  struct Idle {
+    bool is_known;
+    int64_t since;
+
+    auto operator<=>(const Idle&) const = default;
+  };
+  std::optional<Idle> idle() const;
+
+  /// Gives its place to another if it is still as idle as it was: whether it
+  /// was. From any thread.
+  bool make_room(const Idle& idle);
+
  private:
   using Error = boost::system::error_code;
   using Parser =
       boost::beast::http::request_parser<boost::beast::http::string_body>;
+
+  void become_idle();
+  bool become_busy();
+  void leave_place();
 
   void limit(double seconds);
   void limit_nothing();
@@ -81,6 +101,10 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   boost::beast::flat_buffer buffer_;
   HttpShared& shared_;
   bool is_refused_;
+  std::string client_;  ///< HttpRequest::client
+  /// In nanoseconds; kBusy, or kGone once the place is another's.
+  std::atomic<int64_t> idle_since_;
+  std::atomic<bool> is_known_ = false;
   std::optional<Parser> parser_;
   std::optional<HttpMessage> message_;  ///< Being written.
   HttpHead head_;

@@ -6,6 +6,7 @@
 
 #include "kith/core/log.h"
 #include "kith/core/timer.h"
+#include "kith/serve/access.h"
 #include "kith/serve/answers.h"
 #include "kith/serve/item_picture.h"
 #include "kith/serve/page.h"
@@ -77,6 +78,7 @@ Routes::Routes(SearchService& service, const ServeMetrics& metrics,
   }
   classes_.erase("");  // items without a class
   rules_.token = options_.token;
+  rules_.wrong_tokens = &wrong_tokens_;
   rules_.most_neighbours = service.options().most_neighbours;
   rules_.has_item = [&index](int64_t position) {
     return position < index.count() && !index.is_removed(position);
@@ -100,6 +102,10 @@ std::optional<HttpResponse> Routes::refuse(const HttpRequest& head) {
     response->route = call.match.route->name;
   }
   return response;
+}
+
+bool Routes::knows(const HttpRequest& head) {
+  return has_token(head.authorization, options_.token);
 }
 
 void Routes::answer(HttpRequest request, Reply reply) {

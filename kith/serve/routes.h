@@ -33,6 +33,7 @@ class Routes final : public HttpHandler {
   ~Routes() override;
 
   std::optional<HttpResponse> refuse(const HttpRequest& head) override;
+  bool knows(const HttpRequest& head) override;
   void answer(HttpRequest request, Reply reply) override;
 
   /// Ends the work that was handed on; no reply is called afterwards.
@@ -53,6 +54,7 @@ class Routes final : public HttpHandler {
   const ServeMetrics& metrics_;
   RouteOptions options_;
   std::map<std::string, int64_t> classes_;  ///< Items by label.
+  WrongTokens wrong_tokens_;
   CallRules rules_;
   PictureStore pictures_;
   WorkerPool workers_;

@@ -70,6 +70,23 @@ class Tokens(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("empty", done.stderr)
 
+    def test_short_ones_are_refused(self):
+        for token in ("a", TOKEN[:-1]):
+            with self.assertRaisesRegex(RuntimeError,
+                                        "at least 16.*openssl rand -hex 16"):
+                Server(token=token)
+
+    def test_they_cannot_be_tried_for_long(self):
+        server = Server(token=TOKEN)
+        self.addCleanup(server.end)
+        statuses = [server.get("/api/info", Authorization=f"Bearer {i}")[0]
+                    for i in range(200)]
+        self.assertEqual(set(statuses), {401, 429})
+        self.assertLess(statuses.count(401), 100)
+        # This machine's own programs are not shut out by others there.
+        self.assertEqual(
+            server.get("/api/info", Authorization=f"Bearer {TOKEN}")[0], 200)
+
     def test_only_the_right_one_is_let_in(self):
         token_file = shared.folder / "token"
         token_file.write_text(TOKEN + "\n", encoding="ascii")

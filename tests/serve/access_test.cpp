@@ -38,12 +38,22 @@ TEST(IsLoopbackHost, WantsANameOfThisMachineAndThePort) {
 
 TEST(ReadToken, TakesOneLine) {
   const TempDir folder;
-  EXPECT_EQ(read_token(folder.write("token", "0123abcd\n")), "0123abcd");
+  EXPECT_EQ(read_token(folder.write("token", "0123456789abcdef\n")),
+            "0123456789abcdef");
   for (const char* text : {"", "\n", "two words", "two\nlines", "\xc3\xa4"}) {
     const std::string path = folder.write("bad", text);
     expect_error<ConfigError>([&] { read_token(path); }, path, "openssl");
   }
   expect_error<DataError>([&] { read_token(folder.file("none")); }, "none");
+}
+
+TEST(ReadToken, RefusesWhatCouldBeGuessed) {
+  for (const char* text : {"a", "0123456789abcde", "0123456789abcde  \n"}) {
+    expect_error<ConfigError>([&] { check_token(text, "KITH_TOKEN"); },
+                              "KITH_TOKEN", "found by trying", "at least 16",
+                              "openssl rand -hex 16");
+  }
+  EXPECT_EQ(check_token("0123456789abcdef", "KITH_TOKEN"), "0123456789abcdef");
 }
 
 }  // namespace

@@ -31,6 +31,10 @@ class Echo final : public HttpHandler {
     return {};
   }
 
+  bool knows(const HttpRequest& head) override {
+    return head.authorization == "Bearer friend";
+  }
+
   void answer(HttpRequest request, Reply reply) override {
     HttpResponse response;
     response.body = request.method + " " + request.target + " " +

@@ -37,6 +37,25 @@ class HttpLimits : public HttpServerFixture {
     return metric(name) == value;
   }
 
+  /// A client with a request in work: two of nine bytes have come.
+  std::unique_ptr<Client> busy() const {
+    auto client = std::make_unique<Client>(server_->port());
+    client->send(request("POST /x",
+                         "Content-Length: 9\r\n"
+                         "Expect: 100-continue\r\n"));
+    EXPECT_THAT(client->read("\r\n\r\n"), StartsWith("HTTP/1.1 100"));
+    client->send("ab");
+    return client;
+  }
+
+  /// A client that was answered, and stays.
+  std::unique_ptr<Client> idle(const std::string& fields) const {
+    auto client = std::make_unique<Client>(server_->port());
+    client->send(request("GET /1", fields));
+    EXPECT_THAT(client->read("GET /1 0"), EndsWith("GET /1 0"));
+    return client;
+  }
+
   /// What a client reads that sends this and waits, in a time that shows that
   /// the server has waited too.
   std::string reply_when_late(const std::string& text) const {
@@ -136,9 +155,7 @@ TEST_F(HttpLimits, ConnectionsAboveTheLimitAreRefused) {
   options.connections = 1;
   start(options);
   {
-    const Client first(server_->port());
-    first.send(request("GET /1"));
-    EXPECT_THAT(first.read("GET /1 0"), EndsWith("GET /1 0"));
+    const auto first = busy();
     const std::string reply = ask("GET /2");
     EXPECT_THAT(reply, StartsWith("HTTP/1.1 503"));
     EXPECT_THAT(reply, HasSubstr("Retry-After: 1"));
@@ -151,14 +168,9 @@ TEST_F(HttpLimits, RefusalsTakeNoPlaces) {
   HttpOptions options;
   options.connections = 2;
   start(options);
-  const auto hold = [this] {
-    auto client = std::make_unique<Client>(server_->port());
-    client->send(request("GET /1"));
-    EXPECT_THAT(client->read("GET /1 0"), EndsWith("GET /1 0"));
-    return client;
-  };
-  auto first = hold();
-  const auto second = hold();
+  auto first = busy();
+  const auto second = busy();
+  EXPECT_TRUE(becomes("kith_connections", 2));
   // These stay open on the client's side, so the server lingers with them.
   std::vector<std::unique_ptr<Client>> refused;
   for (int i = 0; i < 10; ++i) {
@@ -173,6 +185,55 @@ TEST_F(HttpLimits, RefusalsTakeNoPlaces) {
   EXPECT_THAT(ask("GET /2"), EndsWith("GET /2 0"));
   EXPECT_LT(timer.seconds(), 1.5);  // while the refusals are there still
   EXPECT_EQ(metric("kith_connections_refused_total"), 10);
+}
+
+TEST_F(HttpLimits, WhoIsIdleLongestMakesRoom) {
+  HttpOptions options;
+  options.connections = 3;
+  start(options);
+  const auto working = busy();
+  const auto first = idle("");
+  const auto second = idle("");
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_THAT(ask("GET /next"), EndsWith("GET /next 0")) << i;
+    EXPECT_LE(metric("kith_connections"), 3);
+  }
+  EXPECT_EQ(first->read(), "");  // closed
+  EXPECT_EQ(metric("kith_connections_refused_total"), 0);
+  // Whose request is in work has kept its place.
+  working->send("1234567");
+  EXPECT_THAT(working->read("POST /x 9"), EndsWith("POST /x 9"));
+}
+
+TEST_F(HttpLimits, ManyIdleClientsShutNobodyOut) {
+  HttpOptions options;
+  options.connections = 64;
+  start(options);
+  std::vector<std::unique_ptr<Client>> held;
+  for (int i = 0; i < 200; ++i) {
+    held.push_back(std::make_unique<Client>(server_->port()));
+    if (i % 2 == 0) held.back()->send("GET / HTTP/1.1\r\nHo");
+  }
+  const Timer timer;
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_THAT(ask("GET /me"), EndsWith("GET /me 0")) << i;
+  }
+  EXPECT_LT(timer.seconds(), 5);
+  EXPECT_EQ(metric("kith_connections_refused_total"), 0);
+}
+
+TEST_F(HttpLimits, ClientsThatAreKnownKeepTheirPlacesLonger) {
+  HttpOptions options;
+  options.connections = 2;
+  start(options);
+  const auto friendly = idle("Authorization: Bearer friend\r\n");
+  const auto other = idle("Authorization: Bearer enemy\r\n");
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_THAT(ask("GET /next"), EndsWith("GET /next 0")) << i;
+  }
+  EXPECT_EQ(other->read(), "");  // closed, though it came later
+  friendly->send(request("GET /again"));
+  EXPECT_THAT(friendly->read("GET /again 0"), EndsWith("GET /again 0"));
 }
 
 TEST_F(HttpLimits, BodiesCountAsFarAsTheyHaveCome) {

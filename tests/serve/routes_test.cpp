@@ -154,6 +154,42 @@ TEST_F(RoutesTest, WantsATokenWhereThereIsOne) {
   EXPECT_EQ(health.at("token_required"), true);
 }
 
+TEST_F(RoutesTest, ATokenCannotBeFoundByTrying) {
+  Routes guarded(service_, metrics_, named("secret"));
+  const auto ask_from = [&guarded](const std::string& client,
+                                   const std::string& authorization,
+                                   const std::string& target = "/api/info") {
+    HttpRequest request;
+    request.method = "GET";
+    request.target = target;
+    request.authorization = authorization;
+    request.client = client;
+    return ask_of(guarded, request);
+  };
+  // Who has no token does not try one.
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(ask_from("192.0.2.1", "").status, 401);
+  }
+  EXPECT_EQ(ask_from("192.0.2.1", "Bearer secret").status, 200);
+  int tried = 0;
+  for (int i = 0; i < 1000; ++i) {
+    tried += ask_from("192.0.2.1", "Bearer " + std::to_string(i)).status == 401;
+  }
+  EXPECT_LT(tried, 100);
+  const HttpResponse refused = ask_from("192.0.2.1", "Bearer wrong");
+  expect_refused(refused, 429, "too many wrong tokens");
+  using Field = std::pair<std::string, std::string>;
+  EXPECT_EQ(refused.headers.at(0), Field("Retry-After", "1"));
+  // Not with the right one either, for that is what trying comes to.
+  EXPECT_EQ(ask_from("192.0.2.1", "Bearer secret").status, 429);
+  EXPECT_EQ(ask_from("192.0.2.1", "Bearer wrong", "/health").status, 200);
+  EXPECT_EQ(ask_from("192.0.2.2", "Bearer secret").status, 200);
+  // A web server on this machine stands for all its clients.
+  for (int i = 0; i < 100; ++i) ask_from("", "Bearer wrong");
+  EXPECT_EQ(ask_from("", "Bearer wrong").status, 429);
+  EXPECT_EQ(ask_from("", "Bearer secret").status, 200);
+}
+
 TEST_F(RoutesTest, RefusesWhenItHasStopped) {
   routes_.stop();
   const HttpResponse response = post("/api/search", png(1));
