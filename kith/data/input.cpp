@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "kith/core/error.h"
@@ -28,7 +29,35 @@ int nearest_multiple(double length, int64_t step) {
   return static_cast<int>(std::max(times, 1.0) * static_cast<double>(step));
 }
 
+/// Mean or std of pictures of this colour by that of the weights' pictures: a
+/// grey picture has the mean of the channels.
+std::vector<double> of_colour(const std::string& colour,
+                              const PretrainedInput& pretrained,
+                              std::vector<double> values) {
+  if (colour == "grey") {
+    const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+    return {sum / static_cast<double>(values.size())};
+  }
+  if (colour != pretrained.colour) std::reverse(values.begin(), values.end());
+  return values;
+}
+
 }  // namespace
+
+void InputOptions::settle(const std::string& found,
+                          const PretrainedInput* pretrained) {
+  if (colour == "auto") {
+    colour = found == "rgb" && pretrained ? pretrained->colour : found;
+  }
+  if (colour == "auto") return;
+  const std::vector<double> half(static_cast<size_t>(channels()), 0.5);
+  if (mean.empty()) {
+    mean = pretrained ? of_colour(colour, *pretrained, pretrained->mean) : half;
+  }
+  if (std.empty()) {
+    std = pretrained ? of_colour(colour, *pretrained, pretrained->std) : half;
+  }
+}
 
 int64_t InputOptions::as_many(int64_t count, int64_t height,
                               int64_t width) const {
@@ -55,20 +84,25 @@ void InputOptions::describe(OptionSet& set) {
   set.add("filter", filter, "How pictures are resized.")
       .choices({"bilinear", "bicubic"});
   set.add("colour", colour,
-          "Colour of the input; bgr has the channels in the order of Caffe.")
-      .choices({"grey", "rgb", "bgr"});
-  set.add("mean", mean, "Subtracted from values in [0, 1], one a channel.");
-  set.add("std", std, "Divides after the subtraction, one a channel.")
+          "Colour of the input; auto: that of the pictures. bgr has the "
+          "channels in the order of Caffe.")
+      .choices({"auto", "grey", "rgb", "bgr"});
+  set.add("mean", mean,
+          "Subtracted from values in [0, 1], one a channel. None: 0.5, or what "
+          "the weights were trained with.");
+  set.add("std", std, "Divides after the subtraction, one a channel; as mean.")
       .positive();
 }
 
 void InputOptions::check() const {
   for (const auto* values : {&mean, &std}) {
-    if (static_cast<int64_t>(values->size()) != channels()) {
+    if (colour != "auto" &&
+        static_cast<int64_t>(values->size()) != channels()) {
       throw ConfigError(
           "'model.input." + std::string(values == &mean ? "mean" : "std") +
           "' needs " + std::to_string(channels()) + " values for colour '" +
-          colour + "', got " + std::to_string(values->size()));
+          colour + "', got " + std::to_string(values->size()) +
+          "; leave it out for the usual ones, or set 'model.input.colour'");
     }
   }
   if (resize != 0 && resize < size) {
@@ -122,7 +156,7 @@ Image prepare_image(const Image& image, const InputOptions& input,
     changed = std::move(next);
     current = &changed;
   };
-  if (image.channels != input.channels()) {
+  if (input.colour != "auto" && image.channels != input.channels()) {
     advance(to_channels(image, static_cast<int>(input.channels())));
   }
   for (const auto& step : augmentations) advance(step->apply(*current, rng));

@@ -12,6 +12,14 @@
 
 namespace kith {
 
+/// Colour, mean and standard deviation of the pictures that published weights
+/// were trained on: those of ImageNet, unless a backbone says otherwise.
+struct PretrainedInput {
+  std::string colour = "rgb";  ///< Or bgr: the order of the numbers.
+  std::vector<double> mean = {0.485, 0.456, 0.406};
+  std::vector<double> std = {0.229, 0.224, 0.225};
+};
+
 /// What a model takes: every picture is brought to this form first. Part of
 /// the model (`model.input`), so that embedding and search use the same.
 struct InputOptions {
@@ -20,9 +28,15 @@ struct InputOptions {
   int64_t long_side = 0;
   int64_t multiple = 32;
   std::string filter = "bilinear";
-  std::string colour = "grey";
-  std::vector<double> mean = {0.5};
-  std::vector<double> std = {0.5};
+  std::string colour = "auto";  ///< Until settle() knows that of the data.
+  std::vector<double> mean;     ///< Empty: the usual one of the colour.
+  std::vector<double> std;
+
+  /// Fills in what the user left open. `found` is the colour of the data, grey
+  /// or rgb, or auto if it is not known yet; then colour, mean and std stay as
+  /// they are. `pretrained` is the input of the weights that training starts
+  /// from, null without: then mean and std are 0.5.
+  void settle(const std::string& found, const PretrainedInput* pretrained);
 
   int64_t channels() const { return colour == "grey" ? 1 : 3; }
 
@@ -57,7 +71,8 @@ Size size_within(const Size& size, int side);
 Size size_of_any_shape(const Size& size, const InputOptions& input,
                        double scale = 1.0);
 
-/// Converts to grey or RGB, augments (training only; pass an empty list
+/// Converts to grey or RGB (with colour auto pictures stay as they are),
+/// augments (training only; pass an empty list
 /// otherwise) and, unless that gave size x size pixels, goes on as for testing:
 /// the short side is resized to `resize` and the centre cut out, or, if
 /// `resize` is 0, the picture is resized to size x size whatever its shape.

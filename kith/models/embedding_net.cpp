@@ -5,6 +5,7 @@
 #include "kith/core/error.h"
 #include "kith/core/torch_compat.h"
 #include "kith/models/conv_norm.h"
+#include "kith/models/pretrained_input.h"
 
 namespace kith {
 namespace {
@@ -61,6 +62,11 @@ EmbeddingNet::EmbeddingNet(const ConfigNode& section)
     : options_(model_options(section)),
       input_(
           read_options<InputOptions>(part(section, "input"), "model.input")) {
+  if (input_.colour == "auto") {
+    throw ConfigError(
+        "'model.input.colour' is auto, which only data can decide: set it to "
+        "grey or rgb");
+  }
   input_.check();
   const Tensor std = by_channel(input_.std);
   scale_ = (255 * std).reciprocal();
@@ -149,15 +155,18 @@ NamedTensors EmbeddingNet::state() const {
   return all;
 }
 
-ConfigNode complete_model(const ConfigNode& section) {
+ConfigNode complete_model(const ConfigNode& section,
+                          const std::string& colour) {
   const ModelOptions model = model_options(section);
-  const auto input =
-      read_options<InputOptions>(part(section, "input"), "model.input");
-  input.check();
   ConfigNode backbone = part(section, "backbone");
   if (backbone.is_map() && backbone.find("name") == nullptr) {
     backbone.set("name", ConfigNode::text("convnet"));
   }
+  auto input =
+      read_options<InputOptions>(part(section, "input"), "model.input");
+  const PretrainedInput pretrained = pretrained_input(backbone);
+  input.settle(colour, model.weights.empty() ? nullptr : &pretrained);
+  input.check();
   ConfigNode all = ConfigNode::map();
   all.set("input", write_options(input));
   all.set("backbone", backbone_registry().complete(backbone, "model.backbone"));

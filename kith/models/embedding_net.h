@@ -84,6 +84,10 @@ class EmbeddingNet final : public torch::nn::Module {
 };
 
 /// The `model:` section with every default present. Throws ConfigError.
-ConfigNode complete_model(const ConfigNode& section);
+/// `colour` is that of the data (grey or rgb), for an input that does not say
+/// its own; with auto the colour, and mean and std with it, stay open until the
+/// data is there, and no network can be made of it.
+ConfigNode complete_model(const ConfigNode& section,
+                          const std::string& colour = "grey");
 
 }  // namespace kith

@@ -25,6 +25,7 @@ Image pattern(int width, int height, int channels) {
 InputOptions input(const std::string& yaml) {
   auto options =
       read_options<InputOptions>(parse_config(yaml, "r.yaml"), "model.input");
+  options.settle("grey", nullptr);
   options.check();
   return options;
 }
@@ -148,20 +149,63 @@ TEST(InputOptions, ResizeFitsTheSize) {
 
 TEST(InputOptions, MeanAndStdFitTheColour) {
   EXPECT_EQ(input("").channels(), 1);
-  EXPECT_EQ(input("{colour: rgb, mean: [0, 0, 0], std: [1, 1, 1]}").channels(),
-            3);
-  EXPECT_EQ(input("{colour: bgr, mean: [0, 0, 0], std: [1, 1, 1]}").channels(),
-            3);
-  expect_error<ConfigError>([] { input("colour: rgb"); }, "model.input.mean",
-                            "3 values", "'rgb'", "got 1");
+  for (const char* colour : {"rgb", "bgr"}) {
+    const std::string start = std::string("{colour: ") + colour;
+    EXPECT_EQ(input(start + ", mean: [0, 0, 0], std: [1, 1, 1]}").channels(),
+              3);
+    EXPECT_EQ(input(start + "}").channels(), 3);
+    EXPECT_EQ(input(start + "}").mean, std::vector<double>(3, 0.5));
+    EXPECT_EQ(input(start + "}").std, std::vector<double>(3, 0.5));
+  }
+  expect_error<ConfigError>([] { input("{colour: rgb, mean: [0.5]}"); },
+                            "model.input.mean", "3 values", "'rgb'", "got 1",
+                            "leave it out");
   expect_error<ConfigError>(
       [] { input("{colour: rgb, mean: [0, 0, 0], std: [1]}"); },
       "model.input.std", "3 values");
-  expect_error<ConfigError>([] { input("mean: []"); }, "1 values", "got 0");
+  expect_error<ConfigError>([] { input("mean: [0, 0, 0]"); }, "1 values",
+                            "'grey'", "got 3", "'model.input.colour'");
   expect_error<ConfigError>([] { input("std: [0]"); }, "model.input.std",
                             "greater than 0");
   expect_error<ConfigError>([] { input("colour: gray"); }, "'grey'");
   expect_error<ConfigError>([] { input("size: 0"); }, "[1, 4096]");
+}
+
+TEST(InputOptions, FollowTheDataAndTheWeights) {
+  const auto settled = [](const std::string& yaml, const std::string& found,
+                          const PretrainedInput* pretrained) {
+    auto options =
+        read_options<InputOptions>(parse_config(yaml, "r.yaml"), "model.input");
+    options.settle(found, pretrained);
+    options.check();
+    return options;
+  };
+  const PretrainedInput imagenet;
+  const PretrainedInput caffe = {"bgr", {0.1, 0.2, 0.3}, {0.4, 0.5, 0.6}};
+  EXPECT_EQ(settled("", "rgb", nullptr).colour, "rgb");
+  EXPECT_EQ(settled("", "rgb", nullptr).mean, std::vector<double>(3, 0.5));
+  EXPECT_EQ(settled("", "grey", nullptr).mean, std::vector<double>(1, 0.5));
+  EXPECT_EQ(settled("", "rgb", &imagenet).mean,
+            (std::vector<double>{0.485, 0.456, 0.406}));
+  EXPECT_EQ(settled("", "rgb", &imagenet).std,
+            (std::vector<double>{0.229, 0.224, 0.225}));
+  EXPECT_NEAR(settled("", "grey", &imagenet).mean.at(0), 0.449, 1e-12);
+  EXPECT_NEAR(settled("", "grey", &imagenet).std.at(0), 0.226, 1e-12);
+  // Those of Caffe want the channels the other way round.
+  EXPECT_EQ(settled("", "rgb", &caffe).colour, "bgr");
+  EXPECT_EQ(settled("", "rgb", &caffe).mean, caffe.mean);
+  EXPECT_EQ(settled("colour: rgb", "rgb", &caffe).std,
+            (std::vector<double>{0.6, 0.5, 0.4}));
+  EXPECT_EQ(settled("colour: grey", "rgb", &caffe).channels(), 1);
+  // What the user says holds.
+  const InputOptions own =
+      settled("{colour: bgr, mean: [1, 2, 3]}", "grey", &imagenet);
+  EXPECT_EQ(own.mean, (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(own.std, (std::vector<double>{0.225, 0.224, 0.229}));
+  // Nothing is guessed before the data are there.
+  const InputOptions open = settled("", "auto", &imagenet);
+  EXPECT_EQ(open.colour, "auto");
+  EXPECT_TRUE(open.mean.empty() && open.std.empty());
 }
 
 Size size_of(const Image& image, const std::string& yaml) {

@@ -90,7 +90,7 @@ TEST(MakePictures, AtScaleOneAreTheModelsInput) {
 }
 
 TEST(MakePictures, OfALongSideKeepTheirShape) {
-  const auto input = read<InputOptions>("{size: 20, resize: 24}");
+  const auto input = read<InputOptions>("{size: 20, resize: 24, colour: grey}");
   const auto options =
       read<DescriptorOptions>("{long_side: 32, scales: [1, 0.70710678, 2]}");
   const Image image = pattern(64, 41, 3);

@@ -2,6 +2,7 @@
 
 #include "kith/models/conv_norm.h"
 #include "kith/models/inception.h"
+#include "kith/models/pretrained_input.h"
 
 namespace kith {
 namespace {
@@ -119,6 +120,12 @@ class BnInception final : public InceptionNet {
 
   std::string batch_norm_;
 };
+
+/// Bytes less (104, 117, 128), as in Caffe.
+const bool input_added = add_pretrained_input(
+    "bn_inception", {"bgr",
+                     {104 / 255.0, 117 / 255.0, 128 / 255.0},
+                     {1 / 255.0, 1 / 255.0, 1 / 255.0}});
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include "kith/models/conv_norm.h"
 #include "kith/models/inception.h"
+#include "kith/models/pretrained_input.h"
 
 namespace kith {
 namespace {
@@ -82,6 +83,10 @@ class GoogLeNet final : public InceptionNet {
     set_layers(std::move(layers));
   }
 };
+
+/// Values from -1 to 1.
+const bool input_added = add_pretrained_input(
+    "googlenet", {"rgb", {0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}});
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include "kith/models/adapt_weights.h"
 #include "kith/models/conv_norm.h"
 #include "kith/models/inception.h"
+#include "kith/models/pretrained_input.h"
 
 namespace kith {
 namespace {
@@ -82,6 +83,12 @@ class InceptionV1 final : public InceptionNet {
                             {max_around, add("pool_proj", in, sizes.pool, 1)}});
   }
 };
+
+/// Bytes less (104, 117, 123), as in Caffe.
+const bool input_added = add_pretrained_input(
+    "inception_v1", {"bgr",
+                     {104 / 255.0, 117 / 255.0, 123 / 255.0},
+                     {1 / 255.0, 1 / 255.0, 1 / 255.0}});
 
 }  // namespace
 
