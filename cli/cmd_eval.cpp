@@ -12,12 +12,14 @@
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/json_text.h"
 #include "kith/core/log.h"
 #include "kith/core/timer.h"
 #include "kith/data/encode.h"
 #include "kith/eval/embedded_split.h"
 #include "kith/train/checkpoint.h"
 #include "kith/train/run_config.h"
+#include "kith/train/run_place.h"
 
 namespace kith {
 namespace {
@@ -196,7 +198,7 @@ void score(const Evaluation& evaluation, const EmbeddedSplit& embedded,
                                   corruption_names(flags.corruptions),
                                   static_cast<uint64_t>(flags.score.seed)));
   }
-  write_file_atomically(folder + "/metrics.json", json.dump(2) + "\n");
+  write_file_atomically(folder + "/metrics.json", json_text(json) + "\n");
   if (flags.diagnostics) {
     write_file_atomically(
         folder + "/diagnostics.json",
@@ -205,7 +207,7 @@ void score(const Evaluation& evaluation, const EmbeddedSplit& embedded,
             "\n");
   }
   if (flags.score.json) {
-    print_line(json.dump(2));
+    print_json(json);
     return;
   }
   const std::string written = "written: " + folder + "/metrics.json" +
@@ -213,7 +215,7 @@ void score(const Evaluation& evaluation, const EmbeddedSplit& embedded,
   const ScoredModel scored{model_name(flags.model), result,
                            published_column(config), std::move(corrupted)};
   if (flags.score.format != "table") {
-    std::printf("%s", metrics_table(flags.score.format, scored).c_str());
+    print_text(metrics_table(flags.score.format, scored));
     log_info(written);  // what is printed can be pasted as it is
     return;
   }
@@ -228,6 +230,7 @@ void run_eval(const EvalFlags& flags) {
   at::globalContext().setBenchmarkCuDNN(false);
   at::globalContext().setDeterministicCuDNN(true);
   LoadedModel model = load_model(flags.model, device);
+  follow_run(model.config, flags.model);
   model.config = with_data(flags, std::move(model.config));
   const ConfigNode* section = model.config.find("data");
   if (flags.data.empty() && section == nullptr) {
@@ -245,9 +248,11 @@ void run_eval(const EvalFlags& flags) {
           .at(options.protocol, "--protocol")
           .make(ConfigNode::map(), "protocol");
   const std::unique_ptr<DataSet> data =
-      flags.data.empty() ? make_data_set(*section) : data_from_path(flags.data);
+      flags.data.empty() ? make_data_set(run_data(model.config))
+                         : data_from_path(flags.data);
   EmbedOptions embed{options.batch, {worker_count(0), 2}};
   embed.descriptor = options.descriptor;
+  embed.network = find_checkpoint(flags.model);
   const std::optional<Whitening> whitening =
       flags.descriptor.whitening(*model.net, *data, embed, progress_bar());
   if (whitening) embed.whitening = &*whitening;

@@ -16,6 +16,7 @@
 #include "kith/study/correlation.h"
 #include "kith/train/checkpoint.h"
 #include "kith/train/experiment.h"
+#include "kith/train/run_place.h"
 #include "kith/train/training_split.h"
 
 namespace kith {
@@ -65,7 +66,8 @@ ClassMeans measure(const std::string& run, c10::Device device) {
                     "runs with the loss 'hist', and of checkpoints the last");
   }
   result.learned = unit_rows(result.learned);
-  const LoadedModel model = load_model(path, device);
+  LoadedModel model = load_model(path, device);
+  follow_run(model.config, path);
   const auto data = make_training_data(complete_config(model.config));
   const TrainingSplit split(data->list());
   const int64_t count = split.classes();

@@ -15,6 +15,7 @@
 #include "kith/look/lead.h"
 #include "kith/train/checkpoint.h"
 #include "kith/train/experiment.h"
+#include "kith/train/run_place.h"
 
 namespace kith {
 namespace {
@@ -27,7 +28,7 @@ class SharedData {
   const DataSet& of(const RunConfig& config) {
     const TrainOptions& train = config.train;
     std::unique_ptr<DataSet>& data =
-        sets_[to_yaml(config.section("data")) +
+        sets_[to_yaml(run_data(config.tree)) +
               std::to_string(train.validation) + " " +
               std::to_string(train.folds) + " " + std::to_string(train.fold)];
     if (data == nullptr) data = make_training_data(config);
@@ -42,7 +43,9 @@ class SharedData {
 /// network is gone afterwards.
 SeenRun see_run(const RunRecord& run, const ReportRequest& request,
                 SharedData& data, c10::Device device, Progress& progress) {
-  const RunConfig config = complete_config(run.config);
+  ConfigNode own = run.config;
+  follow_run(own, run.folder);
+  const RunConfig config = complete_config(own);
   SeenRun seen;
   seen.data = &data.of(config);
   const std::string checkpoint =
@@ -55,13 +58,11 @@ SeenRun see_run(const RunRecord& run, const ReportRequest& request,
   EmbedOptions embed{config.eval.batch,
                      {worker_count(config.train.workers), 2}};
   embed.descriptor = config.eval.descriptor;
+  embed.network = checkpoint;
   log_info(run.name + ": looking at what it finds");
   seen.split = embed_split(*model.net, *seen.data,
                            eval_split(config.eval, seen.data->list()),
                            *protocol, embed, progress);
-  if (!torch::isfinite(seen.split.embeddings).all().item<bool>()) {
-    throw DataError(checkpoint + ": its embeddings are not finite numbers");
-  }
   add_activations(*model.net, *seen.data, seen.split, request.look,
                   seen.insight);
   return seen;
@@ -101,6 +102,8 @@ void look_at_runs(const ReportRequest& request, c10::Device device,
     } catch (const DataError& error) {
       leave_out(i, error);
     } catch (const ConfigError& error) {
+      leave_out(i, error);
+    } catch (const RunError& error) {  // its network is broken
       leave_out(i, error);
     }
   }

@@ -45,6 +45,7 @@ class KeyTable {
   void add_run(size_t run, const ConfigNode& config) {
     auto place = rows_.begin();  // behind the key that was last
     for (auto& [key, value] : config_leaves(config)) {
+      if (key.starts_with("started.")) continue;  // from where, not what
       auto found = row_of_.find(key);
       if (found == row_of_.end()) {
         const auto row =
