@@ -8,12 +8,15 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/log.h"
+#include "kith/core/sha256.h"
 #include "kith/core/tensor_io.h"
 #include "kith/eval/embedded_split.h"
 #include "kith/eval/eval_json.h"
 #include "kith/ops/pairwise.h"
+#include "kith/study/tasks.h"
 #include "kith/train/checkpoint.h"
 #include "kith/train/run_config.h"
+#include "kith/train/run_place.h"
 #include "kith/train/run_state.h"
 
 namespace kith {
@@ -21,6 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+
+constexpr uint64_t kMaxMarkBytes = 4096;
 
 std::string fold_folder(const std::string& folder, int64_t fold) {
   return folder + "/fold-" + std::to_string(fold);
@@ -38,7 +43,9 @@ RunConfig fold_config(const std::string& fold) {
                     "train.folds=N --set train.fold=I --out " +
                     fold);
   }
-  return complete_config(read_checkpoint_info(checkpoint_in(fold)).config);
+  ConfigNode config = read_checkpoint_info(checkpoint_in(fold)).config;
+  follow_run(config, fold);
+  return complete_config(config);
 }
 
 /// The configuration of all folds, which differ in `train.fold` only.
@@ -62,16 +69,35 @@ RunConfig common_config(const std::string& folder) {
   return first;
 }
 
+/// What the embeddings of a fold's network are made of: the network and the
+/// pictures.
+std::string embeddings_mark(const std::string& fold, const DataSet& data,
+                            const EmbeddedSplit& plan) {
+  Sha256 images;
+  for (const int64_t row : plan.rows_of) {
+    const std::string& path = data.list().items[static_cast<size_t>(row)].path;
+    images.add(path.c_str(), path.size() + 1);
+  }
+  return Json({{"trained", training_mark(fold)}, {"images", images.hex()}})
+             .dump(2) +
+         "\n";
+}
+
 /// Embeddings of a fold's network: those in its folder, or made and kept there.
 Tensor fold_embeddings(const std::string& fold, const RunConfig& config,
                        const DataSet& data, const EmbeddedSplit& plan,
                        c10::Device device, Progress& progress) {
   const std::string path = fold + "/test.npy";
+  const std::string mark_path = fold + "/test.json";
+  const std::string mark = embeddings_mark(fold, data, plan);
   const auto rows = static_cast<int64_t>(plan.rows_of.size());
   if (fs::exists(path)) {
-    const Tensor kept = load_embeddings(path);
-    if (kept.size(0) == rows) return kept;
-    log_warning(path + ": not of this test split; made again");
+    const bool is_own =
+        fs::exists(mark_path) && read_file(mark_path, kMaxMarkBytes) == mark;
+    const Tensor kept = is_own ? load_embeddings(path) : Tensor();
+    if (kept.defined() && kept.size(0) == rows) return kept;
+    log_warning(path +
+                ": not of this network or not of these pictures; made again");
   }
   const LoadedModel model = load_model(checkpoint_in(fold), device);
   EmbedOptions options{config.eval.batch,
@@ -81,7 +107,9 @@ Tensor fold_embeddings(const std::string& fold, const RunConfig& config,
       normalize_rows(embed(*model.net, data, plan.rows_of, options, progress))
           .cpu()
           .contiguous();
+  fs::remove(mark_path);  // until its own embeddings are there
   save_npy(path, embeddings);
+  write_file_atomically(mark_path, mark);
   return embeddings;
 }
 
@@ -114,9 +142,12 @@ void write_metrics(const std::string& folder, const RunConfig& config,
                {"split", "test"},
                {"last", Json::parse(eval_json(result))},
                {"folds", Json::array()},
+               {"trained", Json::array()},
                {"history", Json::array()}};
-  for (const EvalResult& fold : folds) {
-    json["folds"].push_back(Json::parse(eval_json(fold)).at("metrics"));
+  for (size_t i = 0; i < folds.size(); ++i) {
+    json["folds"].push_back(Json::parse(eval_json(folds[i])).at("metrics"));
+    json["trained"].push_back(
+        training_mark(fold_folder(folder, static_cast<int64_t>(i) + 1)));
   }
   write_file_atomically(folder + "/metrics.json", json.dump(2) + "\n");
 }
@@ -126,7 +157,7 @@ void write_metrics(const std::string& folder, const RunConfig& config,
 EvalResult score_folds(const std::string& folder, c10::Device device,
                        Progress& progress) {
   const RunConfig config = common_config(folder);
-  const std::unique_ptr<DataSet> data = make_data_set(config.section("data"));
+  const std::unique_ptr<DataSet> data = make_data_set(run_data(config.tree));
   const std::unique_ptr<Protocol> protocol =
       protocol_registry()
           .at(config.eval.protocol, "eval.protocol")

@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <nlohmann/json.hpp>
+
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/json.h"
+#include "kith/core/sha256.h"
 #include "kith/train/run_config.h"
+#include "kith/train/run_place.h"
 #include "kith/train/run_state.h"
 
 namespace kith {
@@ -13,7 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using Json = nlohmann::ordered_json;
+
 constexpr uint64_t kMaxConfigBytes = uint64_t{4} << 20;
+constexpr uint64_t kMaxMetricsBytes = uint64_t{1} << 30;
 
 /// A folder with a run must be of this task.
 void check_folder(const std::string& folder, const ConfigNode& config) {
@@ -53,18 +61,20 @@ StudyTask training(const std::string& folder, ConfigNode config,
   return task;
 }
 
-/// Whether the folds of a run have been scored since the last was trained.
+/// Whether the folds of a run have been scored as they are.
 bool folds_scored(const std::string& folder, int64_t folds) {
   const std::string scores = folder + "/metrics.json";
   if (!fs::exists(scores)) return false;
+  Json marks = Json::array();
   for (int64_t fold = 1; fold <= folds; ++fold) {
-    const std::string trained =
-        folder + "/fold-" + std::to_string(fold) + "/metrics.json";
-    if (fs::last_write_time(trained) > fs::last_write_time(scores)) {
-      return false;
-    }
+    marks.push_back(training_mark(folder + "/fold-" + std::to_string(fold)));
   }
-  return true;
+  try {
+    return parse_json(read_file(scores, kMaxMetricsBytes)).at("trained") ==
+           marks;
+  } catch (const Json::exception&) {  // of another kith, or damaged
+    return false;
+  }
 }
 
 void add_folds(const Study& study, const StudyRun& run, const std::string& out,
@@ -131,6 +141,20 @@ const char* state_name(TaskState state) {
 
 std::string task_config_path(const std::string& folder) {
   return folder + "/study_config.yaml";
+}
+
+std::string training_mark(const std::string& folder) {
+  const std::string path = folder + "/config.yaml";
+  std::string text;
+  if (fs::exists(path)) {
+    ConfigNode config = parse_config(read_file(path, kMaxConfigBytes), path);
+    forget_start(config);  // the same run in another place
+    text = to_yaml(config);
+  }
+  text += '\0' + read_file(folder + "/metrics.json", kMaxMetricsBytes);
+  Sha256 hash;
+  hash.add(text.data(), text.size());
+  return hash.hex();
 }
 
 std::vector<SearchResult> search_results(const Study& study,

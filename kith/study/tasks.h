@@ -34,6 +34,11 @@ std::vector<StudyTask> study_tasks(const Study& study,
                                    const std::vector<StudyRun>& runs,
                                    const std::string& out);
 
+/// Tells a finished training from any other by what its folder says, not by
+/// when it was written: the same for a copy, another after it was trained anew
+/// with other settings or to other numbers.
+std::string training_mark(const std::string& folder);
+
 /// How far a run is as a whole.
 TaskState run_state(const StudyRun& run, const std::string& out);
 

@@ -104,6 +104,31 @@ TEST(Folds, EmbeddingsAreKept) {
             first.at("separated/map_at_r"));
 }
 
+TEST(Folds, EmbeddingsOfANetworkThatIsGoneAreNotTaken) {
+  const TempDir folder;
+  train_fold(folder, 1);
+  train_fold(folder, 2);
+  const EvalResult first =
+      score_folds(folder.path(), c10::kCPU, silent_progress());
+  const auto trained = json_in(folder.file("metrics.json")).at("trained");
+  EXPECT_EQ(trained.size(), 2u);
+  // Trained again from another seed, with the embeddings of before left there.
+  for (int fold : {1, 2}) {
+    const std::string place = folder.file("fold-" + std::to_string(fold));
+    std::filesystem::rename(place + "/test.npy", folder.file("kept.npy"));
+    std::filesystem::rename(place + "/test.json", folder.file("kept.json"));
+    std::filesystem::remove_all(place);
+    train_fold(folder, fold, {"train.seed=5"});
+    std::filesystem::rename(folder.file("kept.npy"), place + "/test.npy");
+    std::filesystem::rename(folder.file("kept.json"), place + "/test.json");
+  }
+  const EvalResult second =
+      score_folds(folder.path(), c10::kCPU, silent_progress());
+  EXPECT_NE(second.at("concatenated/map_at_r"),
+            first.at("concatenated/map_at_r"));
+  EXPECT_NE(json_in(folder.file("metrics.json")).at("trained"), trained);
+}
+
 TEST(Folds, MustAllBeThereAndBelongTogether) {
   const TempDir folder;
   const auto score = [&] {

@@ -53,6 +53,16 @@ class Tasks : public ::testing::Test {
     write(begun.folder + "/study_config.yaml", to_yaml(begun.config));
   }
 
+  /// As `kith folds` does.
+  void score(const std::string& run) const {
+    std::string marks;
+    for (const char* fold : {"/fold-1", "/fold-2"}) {
+      marks += (marks.empty() ? "\"" : ", \"") +
+               training_mark(folder_.file("out/" + run + fold)) + "\"";
+    }
+    write(run + "/metrics.json", "{\"trained\": [" + marks + "]}");
+  }
+
   const TempDir folder_;
   Study study_;
 };
@@ -99,14 +109,48 @@ TEST_F(Tasks, FoldsAreTrainedAndThenScored) {
   write("seed-0/fold-2/metrics.json", "{}");
   EXPECT_EQ(states().back(), "seed-0 to do");
   EXPECT_TRUE(tasks().back().joins_folds);
+  // Scored by whom it does not say: not of these, perhaps.
   write("seed-0/metrics.json", "{}");
-  EXPECT_EQ(states().back(), "seed-0 done");
-  // A fold that was trained again is scored again.
-  const std::filesystem::path fold =
-      folder_.file("out/seed-0/fold-2/metrics.json");
-  std::filesystem::last_write_time(
-      fold, std::filesystem::last_write_time(fold) + std::chrono::hours(1));
   EXPECT_EQ(states().back(), "seed-0 to do");
+  score("seed-0");
+  EXPECT_EQ(states().back(), "seed-0 done");
+}
+
+TEST_F(Tasks, FoldsThatChangedAreScoredAgainWhateverTheTime) {
+  load("  folds: 2\n");
+  begin(0);
+  begin(1);
+  for (const char* fold : {"seed-0/fold-1", "seed-0/fold-2"}) {
+    write(std::string(fold) + "/config.yaml", "train: {seed: 0}\n");
+    write(std::string(fold) + "/metrics.json", R"({"last": 1})");
+  }
+  score("seed-0");
+  EXPECT_EQ(states().back(), "seed-0 done");
+  const auto set_age = [&](const std::string& file, int hours) {
+    std::filesystem::last_write_time(
+        folder_.file("out/seed-0/" + file),
+        std::filesystem::file_time_type::clock::now() -
+            std::chrono::hours(hours));
+  };
+  // A copy may have any times.
+  set_age("metrics.json", 5);
+  set_age("fold-2/metrics.json", 1);
+  EXPECT_EQ(states().back(), "seed-0 done");
+  // So may a fold that was trained again, to other numbers or by other
+  // settings.
+  write("seed-0/fold-2/metrics.json", R"({"last": 2})");
+  set_age("fold-2/metrics.json", 9);
+  EXPECT_EQ(states().back(), "seed-0 to do");
+  score("seed-0");
+  EXPECT_EQ(states().back(), "seed-0 done");
+  write("seed-0/fold-1/config.yaml", "train: {seed: 1}\n");
+  set_age("fold-1/config.yaml", 9);
+  EXPECT_EQ(states().back(), "seed-0 to do");
+  score("seed-0");
+  // Where it was started is not what it is.
+  write("seed-0/fold-1/config.yaml",
+        "train: {seed: 1}\nstarted: {folder: /x, out: y}\n");
+  EXPECT_EQ(states().back(), "seed-0 done");
 }
 
 TEST_F(Tasks, RunsWaitForTheirSearch) {
