@@ -33,36 +33,11 @@ void check_count(const std::string& file, size_t found,
                   " rows; expected one a row, in the same order");
 }
 
-void check_unit(const Tensor& rows, const std::string& path, int64_t first) {
-  const Tensor length = rows.norm(2, {1});
-  const Tensor bad = ((length - 1).abs() > 0.01).nonzero();
-  if (bad.size(0) == 0) return;
-  throw DataError(path + ": row " +
-                  std::to_string(first + bad[0][0].item<int64_t>()) +
-                  " cannot be scaled to unit length: its numbers are all zero, "
-                  "or too large or small to be squared");
-}
-
-/// The same rows, of which each is found to be of unit length when it is read.
-Rows only_unit(const Rows& rows, const std::string& path) {
-  if (rows.in_memory().defined()) {
-    check_unit(rows.in_memory(), path, 0);
-    return rows;
-  }
-  return rows_from(rows.count(), rows.dim(),
-                   [rows, path](int64_t first, int64_t count) {
-                     Tensor block = rows.read(first, count);
-                     check_unit(block, path, first);
-                     return block;
-                   });
-}
-
 /// Embeddings in a .npy file.
 class EmbeddingSource final : public IndexSource {
  public:
   EmbeddingSource(const SourceFlags& flags, int64_t first_name)
-      : rows_(only_unit(unit_rows(flags.source, flags.memory_mb, at::kCPU),
-                        flags.source)) {
+      : rows_(unit_rows(flags.source, flags.memory_mb, at::kCPU)) {
     dim_ = rows_.dim();
     const int64_t count = rows_.count();
     std::vector<std::string> paths;

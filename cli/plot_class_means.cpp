@@ -10,6 +10,7 @@
 #include "kith/core/safetensors.h"
 #include "kith/core/tensor_io.h"
 #include "kith/eval/embed.h"
+#include "kith/ops/pairwise.h"
 #include "kith/report/heat_map.h"
 #include "kith/report/html.h"
 #include "kith/report/mark_chart.h"
@@ -37,10 +38,6 @@ struct ClassMeans {
   Tensor norm;      ///< [C] |Q_c|_F; undefined without learned variances.
 };
 
-Tensor unit_rows(const Tensor& x) {
-  return x / x.norm(2, 1, /*keepdim=*/true).clamp_min(1e-12);
-}
-
 /// Undefined if the checkpoint does not have it.
 Tensor read_parameter(const SafetensorsFile& file, const std::string& name) {
   if (file.find("loss." + name) == nullptr) return {};
@@ -65,7 +62,7 @@ ClassMeans measure(const std::string& run, c10::Device device) {
                     ": no learned class means; 'kith plot class-means' draws "
                     "runs with the loss 'hist', and of checkpoints the last");
   }
-  result.learned = unit_rows(result.learned);
+  result.learned = normalize_rows(result.learned);
   LoadedModel model = load_model(path, device);
   follow_run(model.config, path);
   const auto data = make_training_data(complete_config(model.config));
@@ -76,9 +73,9 @@ ClassMeans measure(const std::string& run, c10::Device device) {
     throw DataError(path + ": 'loss.means' is not for the " +
                     std::to_string(count) + " training classes of its data");
   }
-  const Tensor z =
-      unit_rows(embed(*model.net, *data, split.images(), {}, progress_bar())
-                    .to(torch::kCPU, torch::kDouble));
+  const Tensor z = normalize_rows(
+      embed(*model.net, *data, split.images(), {}, progress_bar())
+          .to(torch::kCPU, torch::kDouble));
   const Tensor classes =
       torch::tensor(split.class_numbers(split.images()), torch::kLong);
   const Tensor sizes =

@@ -1,6 +1,7 @@
 #include "kith/eval/class_spread.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <torch/torch.h>
@@ -27,8 +28,10 @@ ClassSums class_sums(const Rows& rows, const Tensor& index, int64_t first,
     const Tensor own = index.narrow(0, start, part.size(0)) - first;
     const Tensor chosen = ((own >= 0) & (own < count)).nonzero().flatten();
     const Tensor to = own.index_select(0, chosen);
-    const Tensor x =
-        part.to(torch::kCPU).index_select(0, chosen).to(torch::kDouble);
+    // Of unit length in double: distances of near items have more digits than
+    // the lengths of float32 rows.
+    const Tensor x = normalize_rows(
+        part.to(torch::kCPU).index_select(0, chosen).to(torch::kDouble));
     // On the CPU the order of additions is always the same.
     sums.rows.index_add_(0, to, x);
     sums.squares.index_add_(0, to, x.square().sum(1));
@@ -37,6 +40,13 @@ ClassSums class_sums(const Rows& rows, const Tensor& index, int64_t first,
 }
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// Where all are equal there is no distance, and rounding must not make one.
+double distance(double similarity) {
+  constexpr double kNothing = 1e-12;
+  const double d = 1 - similarity;
+  return std::abs(d) < kNothing ? 0 : d;
+}
 
 /// With S the sum of n vectors, the sum of x_i x_j over all i != j is
 /// |S|^2 - sum |x_i|^2: pairs need not be formed, neither of items nor of
@@ -51,7 +61,7 @@ ClassSpread compute_spread(const ScoredSet& set) {
   const int64_t half = std::max<int64_t>(set.memory_mb / 2, 1);
   const int64_t dim = set.gallery.dim();
   const int64_t fits = rows_within(half, 24 * dim);
-  double within = 0;
+  double within = 0;  // Similarities, summed.
   int64_t classes_with_pairs = 0;
   Tensor means = torch::zeros({dim}, torch::kDouble);  // Their sum.
   double mean_squares = 0;
@@ -62,7 +72,7 @@ ClassSpread compute_spread(const ScoredSet& set) {
     const Tensor similarity =
         (sums.rows.square().sum(1) - sums.squares) / (sizes * (sizes - 1));
     const Tensor several = sizes > 1;
-    within += (1 - similarity.masked_select(several)).sum().item<double>();
+    within += similarity.masked_select(several).sum().item<double>();
     classes_with_pairs += several.sum().item<int64_t>();
     const Tensor unit = normalize_rows(sums.rows);
     means += unit.sum(0);
@@ -73,8 +83,8 @@ ClassSpread compute_spread(const ScoredSet& set) {
                          (classes * (classes - 1));
   return {classes_with_pairs == 0
               ? kNan
-              : within / static_cast<double>(classes_with_pairs),
-          classes < 2 ? kNan : 1 - between};
+              : distance(within / static_cast<double>(classes_with_pairs)),
+          classes < 2 ? kNan : distance(between)};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "kith/core/progress.h"
@@ -21,6 +22,7 @@ struct EmbedOptions {
   DescriptorOptions descriptor = {};
   const Whitening* whitening = nullptr;  ///< Of unit descriptors; null: none.
   bool pooled = false;  ///< What the head's linear layer is given, instead.
+  std::string network = "the model";  ///< How errors name it.
   /// Makes of a picture, as the network would see it, another of the same
   /// size; with the image's position in the list. Empty: none.
   std::function<Image(const Image&, int64_t)> change = {};
@@ -30,7 +32,9 @@ struct EmbedOptions {
 /// device, in evaluation mode (which is undone afterwards). They are what the
 /// network gives for its own input, or as `descriptor` says; with a whitening,
 /// made unit and whitened. ConfigError if the backbone does not take pictures
-/// of the size that is asked for.
+/// of the size that is asked for. RunError names the first image whose
+/// embedding has a NaN or an infinite value, or is all zero and so has no
+/// direction.
 Tensor embed(EmbeddingNet& net, const DataSet& data,
              const std::vector<int64_t>& indices, const EmbedOptions& options,
              Progress& progress);

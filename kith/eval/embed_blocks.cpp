@@ -4,7 +4,6 @@
 
 #include <torch/torch.h>
 
-#include "kith/core/error.h"
 #include "kith/core/npy.h"
 
 namespace kith {
@@ -26,17 +25,6 @@ class BlockProgress final : public Progress {
   Progress& whole_;
   int64_t before_;
 };
-
-void refuse_broken(const Tensor& rows, int64_t first, const DataSet& data,
-                   const std::vector<int64_t>& indices) {
-  const Tensor bad = torch::isfinite(rows).all(1).logical_not().nonzero();
-  if (bad.size(0) == 0) return;
-  const auto item = static_cast<size_t>(
-      indices[static_cast<size_t>(first + bad[0][0].item<int64_t>())]);
-  throw DataError(data.list().items[item].path +
-                  ": its embedding is not of finite numbers: the model is "
-                  "broken; take another checkpoint");
-}
 
 }  // namespace
 
@@ -68,13 +56,10 @@ void embed_to_file(EmbeddingNet& net, const DataSet& data,
   const std::vector<int64_t> shape = {std::ssize(indices),
                                       embedding_dim(net, options)};
   write_npy(path, DType::kF32, shape, [&](FileWriter& writer) {
-    int64_t done = 0;
     embed_in_blocks(
         net, data, indices, options, progress, [&](const Tensor& embeddings) {
           const Tensor rows = embeddings.to(torch::kFloat).contiguous();
-          refuse_broken(rows, done, data, indices);
           writer.write(rows.data_ptr(), rows.nbytes());
-          done += rows.size(0);
         });
   });
 }

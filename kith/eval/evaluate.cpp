@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
+#include "kith/core/error.h"
 #include "kith/eval/bootstrap.h"
 #include "kith/eval/relevance.h"
 #include "kith/index/ranks.h"
@@ -109,17 +111,50 @@ ScoredSet set_of(const Scored& scored, const Relevance& relevance,
   return set;
 }
 
+/// A value that a metric cannot have is a bug, of the metric or of what it was
+/// given: no number is better than a wrong one.
+void check_range(const NamedMetric& named, double value) {
+  constexpr double kRounding = 1e-9;
+  const MetricRange range = named.metric->range();
+  if (value >= range.low - kRounding && value <= range.high + kRounding) return;
+  std::ostringstream text;
+  text << "metric '" << named.name << "' came out as " << value
+       << ", and it can be from " << range.low << " to " << range.high
+       << " only: this is a bug of kith or of a plug-in; please report it with "
+          "the embeddings";
+  throw RunError(text.str());
+}
+
+MetricValue named_value(const NamedMetric& named, double value) {
+  MetricValue result{named.name, value, named.summary};
+  result.is_share = named.metric->is_share();
+  result.better = named.metric->better();
+  return result;
+}
+
 MetricValue set_value(const NamedMetric& named, const ScoredSet& set) {
   const auto& metric = dynamic_cast<const SetMetric&>(*named.metric);
   const std::vector<double> values = metric.values(set);
-  MetricValue result{named.name, kNan, named.summary};
-  result.is_share = metric.is_share();
+  for (const double value : values) {
+    if (!std::isnan(value)) check_range(named, value);
+  }
+  MetricValue result = named_value(named, kNan);
   if (metric.is_list()) {
     result.list = values;
   } else {
     result.value = values.at(0);
   }
   return result;
+}
+
+/// NaN is of queries without positives only.
+void check_queries(const NamedMetric& named, const Relevance& relevance,
+                   const std::vector<double>& values) {
+  for (size_t q = 0; q < values.size(); ++q) {
+    if (relevance.positives(static_cast<int64_t>(q)) > 0) {
+      check_range(named, values[q]);
+    }
+  }
 }
 
 EvalPart part_of(const Relevance& relevance) {
@@ -188,6 +223,7 @@ void add_part(const std::string& name, EvalResult part, EvalResult& result) {
 EvalResult evaluate(const Scored& scored,
                     const std::vector<NamedMetric>& metrics,
                     const EvaluateOptions& options) {
+  check_scored(scored);
   const Relevance relevance(scored);
   EvalResult result;
   result.counted_as_misses = options.misses;
@@ -204,9 +240,8 @@ EvalResult evaluate(const Scored& scored,
       result.metrics.push_back(set_value(named, set));
       continue;
     }
-    MetricValue value{named.name, mean_of_known(values[by_query]),
-                      named.summary};
-    value.is_share = named.metric->is_share();
+    check_queries(named, relevance, values[by_query]);
+    MetricValue value = named_value(named, mean_of_known(values[by_query]));
     if (!intervals.empty()) value.interval = intervals[by_query];
     if (options.by_query) value.by_query = std::move(values[by_query]);
     result.metrics.push_back(std::move(value));

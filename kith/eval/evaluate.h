@@ -24,7 +24,8 @@ struct MetricValue {
   /// [Q] of a metric by query; NaN for queries that were left out.
   std::vector<double> by_query = {};
   bool is_share = true;  ///< Of something: printed in percent.
-  size_t part = 0;       ///< Which of EvalResult::parts it is of.
+  Better better = Better::kLarger;
+  size_t part = 0;  ///< Which of EvalResult::parts it is of.
 };
 
 /// The items that numbers stand on: one evaluation of a protocol.

@@ -74,6 +74,12 @@ MetricRegistry& metric_registry() {
   return registry;
 }
 
+bool is_better(double value, double than, Better better) {
+  if (better == Better::kNeither || !std::isfinite(value)) return false;
+  if (!std::isfinite(than)) return true;
+  return better == Better::kLarger ? value > than : value < than;
+}
+
 int64_t RankedQuery::hits(int64_t k) const {
   return std::upper_bound(ranks.begin(), ranks.end(), k) - ranks.begin();
 }
@@ -121,6 +127,15 @@ std::vector<NamedMetric> parse_metrics(const std::vector<std::string>& names) {
     }
   }
   return metrics;
+}
+
+Better better_of(const std::string& name) {
+  try {
+    const auto found = parse_metrics({name.substr(name.rfind('/') + 1)});
+    return found.size() == 1 ? found[0].metric->better() : Better::kNeither;
+  } catch (const ConfigError&) {
+    return Better::kNeither;
+  }
 }
 
 std::vector<std::string> split_metric_list(const std::string& text) {

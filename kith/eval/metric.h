@@ -30,12 +30,29 @@ struct MetricInput {
   std::optional<double> at;
 };
 
+/// Which of two values of a metric is of the better embeddings.
+enum class Better { kLarger, kSmaller, kNeither };
+
+/// Whether a value is to be preferred to another. One that is not finite never
+/// is, and any other is preferred to it.
+bool is_better(double value, double than, Better better);
+
+/// The values that a metric can have, both ends included.
+struct MetricRange {
+  double low = 0;
+  double high = 1;
+};
+
 /// A number that says how good embeddings are: a RankMetric or a SetMetric.
 class Metric {
  public:
   virtual ~Metric() = default;
   /// A share of something, which is printed in percent.
   virtual bool is_share() const { return true; }
+  /// kNeither: it describes embeddings, and cannot choose between them.
+  virtual Better better() const { return Better::kLarger; }
+  /// Of its value, or of each of a list. A value outside is a bug.
+  virtual MetricRange range() const { return {0, 1}; }
 };
 
 /// A number for each query with positives; the metric is the mean over queries.
@@ -51,6 +68,9 @@ class SetMetric : public Metric {
   /// not defined are NaN. DataError for a set that the metric refuses.
   virtual std::vector<double> values(const ScoredSet& set) const = 0;
   virtual bool is_list() const { return false; }
+  Better better() const override {
+    return is_list() ? Better::kNeither : Better::kLarger;
+  }
 };
 
 using MetricRegistry = Registry<Metric, MetricInput>;
@@ -72,6 +92,10 @@ struct NamedMetric {
 /// "recall_any@1,10" is two metrics; "map_at_r" is one. ConfigError for an
 /// unknown name, a number that is missing, not wanted, or not allowed.
 std::vector<NamedMetric> parse_metrics(const std::vector<std::string>& names);
+
+/// Of the metric "recall_any@10", or "medium/map" in a part of a protocol.
+/// kNeither for a name that no metric has.
+Better better_of(const std::string& name);
 
 /// Splits "recall_any@1,10,map_at_r" at the commas that separate metrics.
 std::vector<std::string> split_metric_list(const std::string& text);

@@ -30,6 +30,10 @@ struct Scored {
   RelevanceLists lists = {};  ///< Instead of labels, unless empty.
 };
 
+/// DataError that names the first query or item in memory that cannot be
+/// compared: see longest_row. Rows of a file are checked when they are read.
+void check_scored(const Scored& scored);
+
 /// What metrics of all embeddings together see. Labels are int64 on the CPU;
 /// blocks of rows are on the rows' device.
 struct ScoredSet {

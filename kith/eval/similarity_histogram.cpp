@@ -92,12 +92,11 @@ class Counter {
     mark(at, Kind::kNegative);
   }
 
-  /// A similarity that is no number is in no bin.
   void count_values(const float* values, const std::vector<Kind>& kinds,
                     SimilarityCounts& own) const {
     const double scale = static_cast<double>(bins_) / 2;
     for (size_t j = 0; j < kinds.size(); ++j) {
-      if (kinds[j] == Kind::kNoPair || std::isnan(values[j])) continue;
+      if (kinds[j] == Kind::kNoPair) continue;
       const double place =
           (std::clamp(static_cast<double>(values[j]), -1.0, 1.0) + 1) * scale;
       const auto bin =
@@ -119,6 +118,7 @@ SimilarityCounts similarity_counts(const Scored& scored, int64_t bins,
   KITH_ASSERT(bins > 0);
   const torch::NoGradGuard no_grad;
   const ProductPrecision float32(/*tf32=*/false);
+  check_scored(scored);
   const Relevance relevance(scored);
   const Rows& gallery =
       scored.gallery.defined() ? scored.gallery : scored.queries;

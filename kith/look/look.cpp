@@ -62,18 +62,10 @@ Diagnostics diagnose_all(const Scored& scored, const LookOptions& options) {
   return diagnose(scored, wanted);
 }
 
-void check_finite(const EmbeddedSplit& split) {
-  if (torch::isfinite(split.embeddings).all().item<bool>()) return;
-  throw RunError(
-      "the network gives embeddings with values that are not finite; take an "
-      "earlier checkpoint of the run");
-}
-
 /// Fills everything but the map, and returns what went wrong. Pictures are
 /// those of `first`, which has the same images.
 Diagnostics look_at(SeenRun& run, const SeenRun& first,
                     const LookOptions& options, Thumbnails& thumbnails) {
-  check_finite(run.split);
   const EvalTask& task = run.split.tasks.front();
   const Scored scored = run.split.scored(task);
   Diagnostics diagnosis = diagnose_all(scored, options);

@@ -12,6 +12,7 @@
 #include "kith/core/pth.h"
 #include "kith/core/safetensors.h"
 #include "kith/core/tensor_io.h"
+#include "kith/ops/finite.h"
 
 namespace kith {
 namespace {
@@ -226,6 +227,10 @@ WeightReport copy_weights(const std::string& path, const NamedTensors& weights,
       report.mismatched.push_back(
           name + ": " + shape_text(tensor.sizes()) + " in the file, " +
           shape_text(target->second.sizes()) + " in the model");
+    } else if (!all_finite(tensor)) {
+      throw DataError(path + ": tensor '" + name +
+                      "' has a NaN or infinite value: the weights are broken; "
+                      "take another file");
     } else {
       Tensor(target->second).copy_(tensor);
       report.matched.push_back(name);

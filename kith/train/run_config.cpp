@@ -6,21 +6,25 @@
 #include "kith/core/error.h"
 #include "kith/data/augment.h"
 #include "kith/data/data_set.h"
+#include "kith/data/find_colour.h"
 #include "kith/eval/metric.h"
 #include "kith/eval/protocol.h"
 #include "kith/losses/loss.h"
 #include "kith/miners/miner.h"
 #include "kith/models/embedding_net.h"
 #include "kith/samplers/sampler.h"
+#include "kith/train/loss_needs.h"
 #include "kith/train/optimizer.h"
+#include "kith/train/run_place.h"
 #include "kith/train/schedule.h"
 
 namespace kith {
 namespace {
 
 const std::vector<std::string> kSections = {
-    "data",      "sampler",  "augment", "model", "loss", "miner",
-    "optimizer", "schedule", "train",   "eval",  "log",  "published"};
+    "data",  "sampler",   "augment",  "model", "loss",
+    "miner", "optimizer", "schedule", "train", "eval",
+    "log",   "published", "started"};
 
 /// A section that is absent or empty is a map without entries.
 ConfigNode section_or_empty(const ConfigNode& user, const char* name) {
@@ -118,6 +122,15 @@ std::vector<std::string> metric_names(const std::vector<std::string>& metrics,
   return names;
 }
 
+/// Those of these metrics whose values say which of two networks is better.
+std::vector<std::string> comparable(const std::vector<std::string>& names) {
+  std::vector<std::string> found;
+  for (const std::string& name : names) {
+    if (better_of(name) != Better::kNeither) found.push_back(name);
+  }
+  return found;
+}
+
 /// Options of `train` that need each other.
 void check_train(const TrainOptions& train, const EvalOptions& eval,
                  const ConfigNode& user) {
@@ -190,8 +203,45 @@ void complete_published(const ConfigNode& user, RunConfig& config) {
   if (!node.entries.empty()) config.tree.set("published", set.write());
 }
 
+/// The metric that picks the best checkpoint, one of `names`: as the user says,
+/// or Recall@1, or else the first that can be compared.
+void complete_best(const ConfigNode& user,
+                   const std::vector<std::string>& names,
+                   EvalOptions& options) {
+  const std::string where = where_of(user, "eval", "best");
+  const std::vector<std::string> usable = comparable(names);
+  const auto has = [](const std::vector<std::string>& list,
+                      const std::string& name) {
+    return std::count(list.begin(), list.end(), name) > 0;
+  };
+  // Of a protocol with several parts: "medium/map_trapezoid".
+  const std::string best = options.best.substr(options.best.rfind('/') + 1);
+  if (has(usable, best)) return;
+  if (!where.empty() && !has(names, best)) {
+    throw_unknown(where, "metric in eval.best:", options.best, names);
+  }
+  if (!options.evaluates()) {  // nothing is chosen
+    options.best = names.front();
+    return;
+  }
+  if (usable.empty()) {
+    const std::string at = where_of(user, "eval", "metrics");
+    throw ConfigError((at.empty() ? "" : at + ": ") +
+                      "none of 'eval.metrics' says which of two networks is "
+                      "better, so there is none for 'eval.best': add one such "
+                      "as recall_any@1 (see: kith list metrics)");
+  }
+  if (!where.empty()) {
+    throw ConfigError(where + ": " + options.best +
+                      " cannot choose ('eval.best', or 'study.search.metric' "
+                      "of a search): none of its values is better than "
+                      "another; take one of " +
+                      join(usable));
+  }
+  options.best = usable.front();
+}
+
 /// A protocol and metrics that the user did not name are the usual ones.
-/// Without Recall@1 among them, the first one picks the best checkpoint.
 void complete_eval(const ConfigNode& user, const ConfigNode& data,
                    EvalOptions& options) {
   const ConfigNode* section = user.find("eval");
@@ -208,22 +258,17 @@ void complete_eval(const ConfigNode& user, const ConfigNode& data,
     options.metrics =
         usual_metrics(options.protocol, data.find("name")->scalar);
   }
-  const std::vector<std::string> names =
-      metric_names(options.metrics, where_of(user, "eval", "metrics"));
-  const std::string where = where_of(user, "eval", "best");
-  // Of a protocol with several parts: "medium/map_trapezoid".
-  const std::string best = options.best.substr(options.best.rfind('/') + 1);
-  if (std::count(names.begin(), names.end(), best)) return;
-  if (!where.empty()) {
-    throw_unknown(where, "metric in eval.best:", options.best, names);
-  }
-  options.best = names.front();
+  complete_best(user,
+                metric_names(options.metrics, where_of(user, "eval", "metrics")),
+                options);
 }
 
 }  // namespace
 
 void TrainOptions::describe(OptionSet& set) {
-  set.add("epochs", epochs, "Passes of the sampler over the data.").range(1);
+  set.add("epochs", epochs,
+          "Passes of the sampler over the data, after train.head_epochs.")
+      .range(1);
   set.add("seed", seed, "The seed of everything random.").range(0);
   set.add("clip_norm", clip_norm,
           "Gradients are scaled down to this joint L2 norm; 0: never.")
@@ -243,11 +288,12 @@ void TrainOptions::describe(OptionSet& set) {
           "memory allows, none, or all.")
       .choices({"auto", "none", "all"});
   set.add("head_epochs", head_epochs,
-          "In the first so many epochs the backbone stays as it is.")
+          "So many epochs come before train.epochs and the schedule: the "
+          "backbone stays as it is, all else trains at the full rate.")
       .range(0);
   set.add("stop_epoch", stop_epoch,
-          "Training ends after this epoch, the schedule unchanged; 0: after "
-          "the last.")
+          "Training ends after this epoch, counted from the first of all, the "
+          "schedule unchanged; 0: after the last.")
       .range(0);
   set.add("steps", steps,
           "Training ends after so many steps, the schedule unchanged; 0: after "
@@ -291,7 +337,8 @@ void TrainOptions::describe(OptionSet& set) {
 }
 
 int64_t TrainOptions::last_epoch() const {
-  return stop_epoch > 0 ? std::min(stop_epoch, epochs) : epochs;
+  const int64_t all = head_epochs + epochs;
+  return stop_epoch > 0 ? std::min(stop_epoch, all) : all;
 }
 
 void EvalOptions::describe(OptionSet& set) {
@@ -307,7 +354,9 @@ void EvalOptions::describe(OptionSet& set) {
   set.add("metrics", metrics,
           "Metrics, such as recall_any@1,10 or map_at_r; none: those that the "
           "protocol or the data set is published with.");
-  set.add("best", best, "Metric that picks the best checkpoint.");
+  set.add("best", best,
+          "Metric that picks the best checkpoint; absent: recall_any@1 if it "
+          "is among the metrics, or else the first that can be compared.");
   set.add("every", every, "Evaluate after this many epochs; 0: at the end.")
       .range(0);
   set.add("before", before,
@@ -345,10 +394,13 @@ RunConfig complete_config(const ConfigNode& user) {
   tree.set("sampler", complete_part(user, "sampler", "class_balanced",
                                     sampler_registry()));
   tree.set("augment", complete_augment(user));
-  tree.set("model", complete_model(section_or_empty(user, "model")));
+  tree.set("model", complete_model(
+                        section_or_empty(user, "model"),
+                        usual_colour(tree.find("data")->find("name")->scalar)));
   tree.set("loss", complete_part(user, "loss", "recall_at_k", loss_registry()));
   tree.set("miner", complete_miner(user, *tree.find("loss")));
   pair_snr_with_miner(user, tree);
+  fit_head_to_loss(user, tree);
   tree.set("optimizer",
            complete_part(user, "optimizer", "adam", optimizer_registry()));
   tree.set("schedule",
@@ -359,6 +411,10 @@ RunConfig complete_config(const ConfigNode& user) {
   tree.set("eval", write_options(config.eval));
   tree.set("log", complete_plain(user, "log", config.log));
   complete_published(user, config);
+  if (user.find("started") != nullptr) {
+    tree.set("started", write_options(read_options<RunStart>(
+                            section_or_empty(user, "started"), "started")));
+  }
   check_train(config.train, config.eval, user);
   check_eval(config.eval, user);
   return config;

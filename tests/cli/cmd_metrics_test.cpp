@@ -77,6 +77,65 @@ void check(const GoldenFiles& golden) {
   expect_at_each_k(missed, "recall_any", expected.at("recall_any"), tolerance);
 }
 
+/// Rows near the centres of ten classes, times a factor.
+std::string write_scaled(const TempDir& folder, double factor, DType type) {
+  Array rows = make_array(type, {100, 8});
+  Rng rng(3, Stream::kReport);
+  for (int64_t i = 0; i < 100; ++i) {
+    Rng centre(4, Stream::kReport, {i % 10});
+    for (int64_t j = 0; j < 8; ++j) {
+      const double value =
+          factor * (centre.uniform(-1, 1) + rng.uniform(-0.6, 0.6));
+      const auto at = static_cast<size_t>(8 * i + j);
+      if (type == DType::kF32) {
+        rows.values<float>()[at] = static_cast<float>(value);
+      } else {
+        rows.values<double>()[at] = value;
+      }
+    }
+  }
+  const std::string path = folder.file("scaled.npy");
+  write_npy(path, rows);
+  return path;
+}
+
+TEST(MetricsCommand, LengthsOfEmbeddingsDoNotMatter) {
+  const TempDir folder;
+  Array labels = make_array(DType::kI64, {100});
+  for (int64_t i = 0; i < 100; ++i) {
+    labels.values<int64_t>()[static_cast<size_t>(i)] = i % 10;
+  }
+  write_npy(folder.file("labels.npy"), labels);
+  const auto score = [&](double factor, DType type) {
+    return Json::parse(
+        expect_success({"metrics", "--embeddings",
+                        write_scaled(folder, factor, type), "--labels",
+                        folder.file("labels.npy"), "--json"})
+            .out);
+  };
+  const Json expected = score(1, DType::kF32);
+  EXPECT_GT(expected.at("recall_any@1"), 0.5);
+  EXPECT_LT(expected.at("recall_any@1"), 1);
+  for (const double factor : {1e20, 1e-25, 1e37, 1e-36}) {
+    EXPECT_EQ(score(factor, DType::kF32), expected) << factor;
+  }
+  for (const double factor : {1.0, 1e300, 1e-290}) {
+    EXPECT_EQ(score(factor, DType::kF64), expected) << factor;
+  }
+}
+
+TEST(MetricsCommand, ARowOfZerosHasNoPlaceInARanking) {
+  const TempDir folder;
+  Array rows = make_array(DType::kF32, {4, 2});
+  for (size_t i = 0; i < 6; ++i) rows.values<float>()[i] = 1;
+  write_npy(folder.file("rows.npy"), rows);
+  write_npy(folder.file("labels.npy"), make_array(DType::kI64, {4}));
+  expect_failure(1,
+                 {"metrics", "--embeddings", folder.file("rows.npy"),
+                  "--labels", folder.file("labels.npy")},
+                 {"rows.npy", "row 3", "no direction"});
+}
+
 TEST(MetricsCommand, AgreesAmongTheItemsThemselves) {
   for (const GoldenFiles& golden : golden_files("metrics_single")) {
     check(golden);

@@ -229,6 +229,29 @@ TEST(TrainCommand, NamesTheOverrideThatIsWrong) {
   expect_failure(1, train_arguments(missing, run), {missing, "No such file"});
 }
 
+TEST(TrainCommand, ARateThatIsFarTooHighIsNoPerfectResult) {
+  const TempDir folder;
+  const std::string config = folder.write("tiny.yaml", kTinyConfig);
+  for (const char* rate : {"1e6", "1e20"}) {
+    const std::string out = folder.file(std::string("run-") + rate);
+    const ProgramResult result = run_kith(train_arguments(
+        config, out,
+        {"--set", "optimizer={name: adam, lr: " + std::string(rate) + "}",
+         "--set", "schedule={name: constant}", "--set", "train.steps=1"}));
+    // Whether the network still gives numbers depends on the rate; if not, the
+    // run must say so.
+    if (result.exit_code == 0) {
+      const Json last = Json::parse(contents(out + "/metrics.json")).at("last");
+      for (const auto& [name, value] : last.at("metrics").items()) {
+        EXPECT_LE(value.get<double>(), 1) << name;
+      }
+      continue;
+    }
+    EXPECT_THAT(result.err, HasSubstr("optimizer.lr"));
+    EXPECT_FALSE(std::filesystem::exists(out + "/metrics.json"));
+  }
+}
+
 /// Trains on image files: eight characters, four drawings each.
 class TrainCommandOnFiles : public ::testing::Test {
  protected:

@@ -21,9 +21,9 @@ ScoredSet set_of(const Tensor& rows, const Tensor& labels,
   return set;
 }
 
-/// From all pairs.
+/// From all pairs of unit vectors in double.
 ClassSpread reference(const Tensor& rows, const Tensor& labels) {
-  const Tensor x = rows.to(torch::kDouble);
+  const Tensor x = normalize_rows(rows.to(torch::kDouble));
   std::map<int64_t, std::vector<int64_t>> classes;
   for (int64_t i = 0; i < x.size(0); ++i) {
     classes[labels[i].item<int64_t>()].push_back(i);
@@ -77,6 +77,16 @@ TEST(ClassSpread, IsNanWhereThereAreNoPairs) {
       class_spread(set_of(torch::eye(3), labels_of({4, 4, 4})));
   EXPECT_NEAR(one.within, 1, 1e-15);
   EXPECT_TRUE(std::isnan(one.between));
+}
+
+TEST(ClassSpread, OfEqualItemsIsZeroAndNotRounding) {
+  const Tensor rows = normalize_rows(random_normal({1, 37}, 5, torch::kFloat))
+                          .expand({40, 37})
+                          .contiguous();
+  const ClassSpread found =
+      class_spread(set_of(rows, torch::arange(40, torch::kLong) % 4));
+  EXPECT_EQ(found.within, 0);
+  EXPECT_EQ(found.between, 0);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/tensor_io.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/torch/memory_set.h"
 
@@ -31,7 +32,7 @@ class EmbedBlocks : public ::testing::Test {
   }
 
   /// Blocks of 32 images.
-  const EmbedOptions options_{1, {2, 2}};
+  EmbedOptions options_{1, {2, 2}};
   EmbeddingNet net_;
   MemorySet data_;
   std::vector<int64_t> all_;
@@ -90,9 +91,12 @@ TEST_F(EmbedBlocks, RefusesEmbeddingsThatAreNotFinite) {
     }
   }
   const std::string path = folder.file("rows.npy");
-  EXPECT_THROW(
-      embed_to_file(net_, data_, {5, 6}, options_, silent_progress(), path),
-      DataError);
+  options_.network = "old.safetensors";
+  expect_error<RunError>(
+      [&] {
+        embed_to_file(net_, data_, {5, 6}, options_, silent_progress(), path);
+      },
+      data_.list().items[5].path, "NaN", "old.safetensors", "optimizer.lr");
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 

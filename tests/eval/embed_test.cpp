@@ -59,6 +59,35 @@ TEST_F(Embed, BatchesEqualOneByOneInTheGivenOrder) {
   EXPECT_LE(max_difference(together, run(data, order, 100, 1)), 1e-6);
 }
 
+TEST_F(Embed, NamesTheFirstImageWithoutAnEmbedding) {
+  const MemorySet data(paired_items(5, Split::kTest));
+  const std::string third = data.list().items[3].path;
+  const auto broken = [&](const char* name, float value) {
+    const torch::NoGradGuard no_grad;
+    for (auto& [own, tensor] : net_.state()) {
+      if (own.ends_with(name)) tensor.fill_(value);
+    }
+    return [&] { run(data, {3, 1, 4}, 2); };
+  };
+  expect_error<RunError>(broken("head.linear.bias", NAN), third, "NaN",
+                         "optimizer.lr", "train.clip_norm");
+  expect_error<RunError>(broken("head.linear.bias", INFINITY), third,
+                         "infinite");
+  broken("head.linear.weight", 0);
+  expect_error<RunError>(broken("head.linear.bias", 0), third, "all zero",
+                         "direction");
+  EXPECT_THROW(run_split(data, "standard"), RunError);
+}
+
+TEST_F(Embed, FindsBrokenStatistics) {
+  const MemorySet data(paired_items(5, Split::kTest));
+  const torch::NoGradGuard no_grad;
+  for (auto& [name, tensor] : net_.state()) {
+    if (name.ends_with("running_mean")) tensor[0] = NAN;
+  }
+  EXPECT_THROW(run(data, {0, 1}, 2), RunError);
+}
+
 TEST_F(Embed, LeavesTheModeAndTheStatisticsAsTheyWere) {
   const MemorySet data(paired_items(4, Split::kTest));
   const std::vector<Tensor> buffers = net_.buffers();

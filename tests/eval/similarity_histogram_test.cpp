@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "kith/core/error.h"
 #include "kith/core/tensor_io.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/torch/tensors.h"
 
@@ -133,11 +135,12 @@ TEST(SimilarityHistogram, CountsInSeveralBlocksOfAFile) {
   EXPECT_EQ(a.positive[0] + a.negative[0], 300 * 299);
 }
 
-TEST(SimilarityHistogram, PutsWhatIsNoNumberInNoBin) {
+TEST(SimilarityHistogram, RefusesWhatIsNoNumber) {
   Tensor rows = quarter_rows(4, 9);
   rows[2].fill_(std::numeric_limits<float>::quiet_NaN());
   const Scored s{rows, torch::zeros({4}, torch::kLong), {}, {}, {}};
-  EXPECT_EQ(sum(similarity_counts(s, kBins, 10, 0).positive), 6);
+  expect_error<DataError>([&] { similarity_counts(s, kBins, 10, 0); },
+                          "query 2", "NaN");
 }
 
 }  // namespace

@@ -1,13 +1,17 @@
 #include "kith/index/flat.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "kith/core/error.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/torch/tensors.h"
 
 namespace kith {
@@ -160,14 +164,21 @@ TEST(ExactSearch, OneQueryOneItem) {
             reference(x, gallery, {}, 4));
 }
 
-TEST(ExactSearch, ItemsWithoutASimilarityAreNotFound) {
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  Tensor gallery = torch::ones({40, 1});
-  gallery.slice(0, 0, 40, 2).fill_(kNan);
-  const Neighbours found = exact_search(torch::ones({1, 1}), gallery, {}, {25});
-  const Tensor real = found.indices[0].slice(0, 0, 20);
-  EXPECT_TRUE(torch::equal(real, torch::arange(1, 40, 2, torch::kLong)));
-  EXPECT_TRUE((found.indices[0].slice(0, 20) == -1).all().item<bool>());
+TEST(ExactSearch, NamesARowThatCannotBeCompared) {
+  const std::pair<float, const char*> bad[] = {{NAN, "NaN"},
+                                               {INFINITY, "infinite"},
+                                               {1e20F, "1e+20"},
+                                               {1e-25F, "1e-25"}};
+  for (const auto& [value, word] : bad) {
+    const Tensor good = torch::ones({40, 2});
+    Tensor broken = good.clone();
+    broken[31][0] = value;
+    broken[31][1] = 0;
+    expect_error<DataError>([&] { exact_search(good, broken, {}, {3}); },
+                            "gallery item 31", word);
+    expect_error<DataError>([&] { exact_search(broken, good, {}, {3}); },
+                            "query 31", word);
+  }
 }
 
 TEST(ExactSearch, ChecksItsArguments) {

@@ -128,7 +128,7 @@ TEST_F(Look, SameImagesAreSoByPathAndLabel) {
 
 TEST_F(Look, RefusesEmbeddingsThatAreNotFinite) {
   bad_.split.embeddings[3][1] = std::numeric_limits<float>::quiet_NaN();
-  expect_error<RunError>([&] { look_at_group({&bad_}, {}); }, "not finite");
+  expect_error<DataError>([&] { look_at_group({&bad_}, {}); }, "3", "NaN");
 }
 
 TEST_F(Look, CudaGivesWhatTheCpuGives) {
