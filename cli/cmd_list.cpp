@@ -1,4 +1,6 @@
+#include <cmath>
 #include <cstdio>
+#include <sstream>
 
 #include <nlohmann/json.hpp>
 
@@ -12,7 +14,7 @@
 #include "kith/eval/metric.h"
 #include "kith/eval/protocol.h"
 #include "kith/index/vector_index.h"
-#include "kith/losses/loss.h"
+#include "kith/losses/unit_embeddings.h"
 #include "kith/miners/miner.h"
 #include "kith/models/backbone.h"
 #include "kith/samplers/sampler.h"
@@ -27,9 +29,20 @@ using Json = nlohmann::ordered_json;
 
 using Lister = std::vector<Part> (*)();
 
+std::vector<Part> list_losses() {
+  std::vector<Part> parts = parts_of(loss_registry());
+  for (Part& part : parts) {
+    ConfigNode section = ConfigNode::map();
+    section.set("name", ConfigNode::text(part.name));
+    part.embeddings =
+        takes_unit(*example_loss(section)) ? "unit vectors" : "of any length";
+  }
+  return parts;
+}
+
 const std::vector<std::pair<std::string, Lister>>& listers() {
   static const std::vector<std::pair<std::string, Lister>> all = {
-      {"losses", [] { return parts_of(loss_registry()); }},
+      {"losses", list_losses},
       {"miners", [] { return parts_of(miner_registry()); }},
       {"samplers", [] { return parts_of(sampler_registry()); }},
       {"backbones", [] { return parts_of(backbone_registry()); }},
@@ -45,9 +58,46 @@ const std::vector<std::pair<std::string, Lister>>& listers() {
   return all;
 }
 
-void print_parts(const std::vector<Part>& parts) {
+/// A metric of this name; of one that needs a number, with 1 for it.
+std::unique_ptr<Metric> some_metric(const std::string& name) {
+  const auto& entry = metric_registry().at(name, "");
+  try {
+    return entry.make(ConfigNode::map(), "metric", MetricInput{});
+  } catch (const ConfigError&) {
+    return entry.make(ConfigNode::map(), "metric", MetricInput{1});
+  }
+}
+
+const char* better_text(Better better) {
+  return better == Better::kLarger    ? "larger"
+         : better == Better::kSmaller ? "smaller"
+                                      : "neither";
+}
+
+/// "from 0 to 1, larger is better"
+std::string values_text(const std::string& metric) {
+  const std::unique_ptr<Metric> some = some_metric(metric);
+  const auto* set = dynamic_cast<const SetMetric*>(some.get());
+  const MetricRange range = some->range();
+  std::ostringstream text;
+  text << (set != nullptr && set->is_list() ? "each from " : "from ")
+       << range.low << " to ";
+  if (std::isfinite(range.high)) {
+    text << range.high;
+  } else {
+    text << "infinity";
+  }
+  text << ", " << better_text(some->better()) << " is better";
+  return text.str();
+}
+
+void print_parts(const std::vector<Part>& parts, bool metrics) {
   for (const Part& part : parts) {
     std::printf("%s: %s\n", part.name.c_str(), part.summary.c_str());
+    if (metrics) std::printf("  values: %s\n", values_text(part.name).c_str());
+    if (!part.embeddings.empty()) {
+      std::printf("  embeddings: %s\n", part.embeddings.c_str());
+    }
     if (*part.facts.miner != 0) {
       std::printf("  %-28s unless a configuration names another\n",
                   (std::string("miner: ") + part.facts.miner).c_str());
@@ -69,7 +119,14 @@ Json to_json(const PartFacts& facts) {
           {"miner", facts.miner}};
 }
 
-Json to_json(const std::vector<Part>& parts) {
+/// What scripts need to choose by a metric; an end that is infinite is null.
+void add_values(const std::string& metric, Json& json) {
+  const std::unique_ptr<Metric> some = some_metric(metric);
+  json["range"] = {some->range().low, some->range().high};
+  json["better"] = better_text(some->better());
+}
+
+Json to_json(const std::vector<Part>& parts, bool metrics) {
   Json list = Json::array();
   for (const Part& part : parts) {
     Json options = Json::array();
@@ -84,6 +141,8 @@ Json to_json(const std::vector<Part>& parts) {
                     {"summary", part.summary},
                     {"facts", to_json(part.facts)},
                     {"options", options}});
+    if (metrics) add_values(part.name, list.back());
+    if (!part.embeddings.empty()) list.back()["embeddings"] = part.embeddings;
   }
   return list;
 }
@@ -105,7 +164,7 @@ std::vector<std::string> kinds() {
 void run_list(const ListFlags& flags) {
   if (flags.markdown) {
     const std::string page =
-        objectives_page(parts_of(loss_registry()), parts_of(miner_registry()),
+        objectives_page(list_losses(), parts_of(miner_registry()),
                         parts_of(sampler_registry()));
     std::fputs(page.c_str(), stdout);
     return;
@@ -120,10 +179,11 @@ void run_list(const ListFlags& flags) {
   }
   for (const auto& [name, lister] : listers()) {
     if (name != flags.kind) continue;
+    const bool metrics = name == "metrics";
     if (flags.json) {
-      print_line(Json({{name, to_json(lister())}}).dump(2));
+      print_line(Json({{name, to_json(lister(), metrics)}}).dump(2));
     } else {
-      print_parts(lister());
+      print_parts(lister(), metrics);
     }
   }
 }

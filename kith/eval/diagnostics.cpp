@@ -48,7 +48,8 @@ std::vector<ConfusedPair> confused_pairs(const Diagnostics& all, int64_t most) {
     const int64_t from = all.query_labels[q];
     const int64_t to = all.gallery_labels[static_cast<size_t>(query.nearest)];
     ++of_class[from];
-    if (from != to) ++counts[{from, to}];
+    // Not by labels: where lists say what is right, they mean nothing.
+    if (query.nearest_positive_rank > 1) ++counts[{from, to}];
   }
   std::vector<ConfusedPair> pairs;
   for (const auto& [labels, count] : counts) {

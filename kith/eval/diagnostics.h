@@ -17,7 +17,8 @@ struct DiagnosticsOptions {
   int64_t memory_mb = 512;  ///< For blocks.
 };
 
-/// Queries of one class whose nearest item is of another.
+/// Queries of one class whose nearest item is no positive, and of another class
+/// (an image's own where lists, not labels, say what is right).
 struct ConfusedPair {
   int64_t from = 0;  ///< Label of the queries,
   int64_t to = 0;    ///< and of their nearest items.

@@ -7,6 +7,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/eval/metric.h"
 #include "kith/look/metric_record.h"
 #include "kith/look/number_text.h"
 #include "kith/look/run_files.h"
@@ -157,16 +158,15 @@ void set_metrics(EvalNumbers own, EvalMetricsFile eval, RunRecord& run) {
 std::string best_text(const RunRecord& run) {
   const RecordedMetric* metric = main_metric(run);
   if (metric == nullptr) return "";
+  const Better better = better_of(metric->name);
   const LoggedEval* best = nullptr;
-  double value = 0;
+  double value = NAN;
   for (const LoggedEval& eval : run.evals) {
     const auto found = eval.metrics.find(metric->name);
     if (eval.step == 0 || found == eval.metrics.end()) continue;
-    if (std::isnan(found->second)) continue;
-    if (best == nullptr || found->second > value) {
-      best = &eval;
-      value = found->second;
-    }
+    if (!is_better(found->second, value, better)) continue;
+    best = &eval;
+    value = found->second;
   }
   if (best == nullptr) return "";
   return metric->name + " " + metric_text(value, metric->is_share) +

@@ -7,6 +7,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/options.h"
+#include "kith/eval/metric.h"
 #include "kith/study/study.h"
 #include "kith/train/run_config.h"
 
@@ -39,7 +40,9 @@ std::optional<PublishedNumber> best_row(const Study& study) {
     for (const PublishedRow& row : study.published) {
       const auto found = row.percent.find(metric);
       if (found == row.percent.end()) continue;
-      if (best && best->percent >= found->second) continue;
+      if (best && !is_better(found->second, best->percent, better_of(metric))) {
+        continue;
+      }
       best = {metric, found->second, describe_labels(study, row.labels),
               study.published_source};
     }

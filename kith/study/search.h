@@ -40,7 +40,8 @@ struct SearchResult {
   int64_t best = -1;
 };
 
-/// The highest value wins, the first of equal ones.
+/// The best value wins, by what the metric says is better, and the first of
+/// equal ones.
 SearchResult search_result(const Study& study, const StudyRun& run,
                            const std::string& out);
 

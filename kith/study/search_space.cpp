@@ -113,6 +113,9 @@ SearchSpace read_search_space(const ConfigNode& section) {
   SearchSpace& space = options.space;
   space.grid = options.method == "grid";
   space.where = section.where;
+  if (const ConfigNode* metric = section.find("metric")) {
+    space.metric_where = metric->where;
+  }
   const ConfigNode* keys = section.find("space");
   if (keys == nullptr || !keys->is_map() || keys->entries.empty()) {
     fail(keys == nullptr ? section : *keys,

@@ -33,6 +33,7 @@ struct SearchSpace {
   int64_t trials = 20;  ///< Of a grid, the number of combinations.
   int64_t seed = 0;
   std::string metric;  ///< Empty: eval.best.
+  std::string metric_where;
   std::vector<SearchKey> keys;
   std::string where;  ///< In the study's file.
 };

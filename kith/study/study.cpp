@@ -132,7 +132,7 @@ ConfigNode checked_config(const Study& study, const StudyRun& run) {
     const std::string& metric = study.search->metric;
     if (!metric.empty()) {
       ConfigNode best = ConfigNode::text(metric);
-      best.where = study.search->where;
+      best.where = study.search->metric_where;
       merge_config(config, config_of_key("eval.best", std::move(best)));
     }
   }

@@ -37,13 +37,17 @@ std::string change_text(bool is_share, double change) {
   return formatted("%+.2f", "%+.3g", is_share, change);
 }
 
-/// Of the evaluations during training the first with the highest value.
-const Json* best_of(const Json& history, const std::string& metric) {
+/// Of the evaluations during training the first with the best value.
+const Json* best_of(const Json& history, const MetricValue& metric) {
   const Json* best = nullptr;
+  double known = NAN;
   for (const Json& point : history) {
-    const double value = value_in(point, metric);
-    if (point.at("step") == 0 || std::isnan(value)) continue;
-    if (best == nullptr || value > value_in(*best, metric)) best = &point;
+    const double value = value_in(point, metric.name);
+    if (point.at("step") == 0 || !is_better(value, known, metric.better)) {
+      continue;
+    }
+    best = &point;
+    known = value;
   }
   return best;
 }
@@ -54,9 +58,10 @@ Row metric_row(const MetricValue& metric, const Json& history) {
   const Json& before = history.at(history.size() - 2);
   row.push_back(change_text(metric.is_share,
                             metric.value - value_in(before, metric.name)));
-  const Json* best = metric.is_share ? best_of(history, metric.name) : nullptr;
-  row.push_back(
-      best == nullptr ? kNone : value_text(true, value_in(*best, metric.name)));
+  const Json* best = best_of(history, metric);
+  row.push_back(best == nullptr ? kNone
+                                : value_text(metric.is_share,
+                                             value_in(*best, metric.name)));
   row.push_back(best == nullptr ? kNone : best->at("epoch").dump());
   return row;
 }

@@ -9,12 +9,12 @@
 namespace kith {
 
 /// An evaluation for people to read, below a title: a line a metric with its
-/// value, the change since the evaluation before, and the highest value of the
-/// run so far with its epoch. Shares are in percent, their changes in points.
+/// value, the change since the evaluation before, and the best value of the run
+/// so far with its epoch. Shares are in percent, their changes in points.
 ///
 /// `history` are the run's evaluations as metrics.json has them, the last of
-/// them being `result`. The one before training is no best; numbers that are
-/// no shares, such as distances, have none. Metrics that are lists are left
+/// them being `result`. The one before training is no best; metrics that only
+/// describe embeddings, such as rho, have none. Metrics that are lists are left
 /// out.
 std::string eval_table(const std::string& title, const EvalResult& result,
                        const nlohmann::ordered_json& history);

@@ -46,9 +46,46 @@ TEST(ListCommand, ShowsOptionsAndDefaults) {
   EXPECT_THAT(text, HasSubstr("neg_margin = 1"));
 }
 
+TEST(ListCommand, ShowsWhatValuesMetricsHaveAndWhichAreBetter) {
+  const std::string text = expect_success({"list", "metrics"}).out;
+  const auto line_of = [&](const std::string& name) {
+    const size_t at = text.find("values: ", text.find("\n" + name + ": "));
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  EXPECT_EQ(line_of("recall_any"), "values: from 0 to 1, larger is better");
+  EXPECT_EQ(line_of("ami"), "values: from -1 to 1, larger is better");
+  EXPECT_EQ(line_of("intra"), "values: from 0 to 2, smaller is better");
+  EXPECT_EQ(line_of("rho"), "values: from 0 to infinity, neither is better");
+  EXPECT_EQ(line_of("spectrum"), "values: each from 0 to 1, neither is better");
+  const Json json =
+      Json::parse(expect_success({"list", "metrics", "--json"}).out);
+  for (const Json& part : json.at("metrics")) {
+    ASSERT_EQ(part.at("range").size(), 2u) << part;
+    if (part.at("name") == "rho") {
+      EXPECT_EQ(part.at("range"), Json::parse("[0.0, null]"));
+      EXPECT_EQ(part.at("better"), "neither");
+    }
+    if (part.at("name") == "intra") EXPECT_EQ(part.at("better"), "smaller");
+  }
+}
+
 TEST(ListCommand, ShowsTheMinerOfALossOnTuples) {
   EXPECT_THAT(expect_success({"list", "losses"}).out,
               HasSubstr("miner: distance_weighted"));
+}
+
+TEST(ListCommand, ShowsWhatEmbeddingsALossIsDefinedOn) {
+  const std::string text = expect_success({"list", "losses"}).out;
+  EXPECT_THAT(text, ::testing::ContainsRegex(
+                        "npair: [^\n]*\n  embeddings: of any length\n"));
+  EXPECT_THAT(text, ::testing::ContainsRegex(
+                        "arcface: [^\n]*\n  embeddings: unit vectors\n"));
+  const Json json =
+      Json::parse(expect_success({"list", "losses", "--json"}).out);
+  for (const Json& part : json.at("losses")) {
+    if (part.at("name") != "hist") continue;
+    EXPECT_EQ(part.at("embeddings"), "of any length");
+  }
 }
 
 TEST(ListCommand, TellsTheFactsInJson) {

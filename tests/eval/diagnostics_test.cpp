@@ -267,6 +267,24 @@ TEST(Diagnostics, CountConfusedClasses) {
   EXPECT_EQ(diagnose(confusing(), options).confused.size(), 1U);
 }
 
+TEST(Diagnostics, ConfusedIsWhatListsSayIsWrong) {
+  // As data sets with lists have them: every image is a class of its own.
+  Scored s{at_angles({0, 50, 100}),
+           labels_of({0, 1, 2}),
+           at_angles({1, 60, 62, 110, 130}),
+           labels_of({10, 11, 12, 13, 14}),
+           {}};
+  // Right: 1, which is nearest. Right: 62, behind 60. Right: 130, behind 110,
+  // which is junk.
+  s.lists.positives = {{0}, {2}, {4}};
+  s.lists.junk = {{}, {}, {3}};
+  const Diagnostics found = diagnose(s);
+  ASSERT_EQ(found.confused.size(), 1U);
+  EXPECT_EQ(found.confused[0].from, 1);
+  EXPECT_EQ(found.confused[0].to, 11);
+  EXPECT_EQ(found.confused[0].count, 1);
+}
+
 TEST(Diagnostics, SayWhenNoNegativeIsNear) {
   const Tensor gallery = at_angles([] {
     std::vector<double> angles(1103, 0.0);

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -230,6 +232,79 @@ TEST(Evaluate, QueriesWithoutPositives) {
 
 TEST(EvalResult, AtGivesNanForAMetricThatWasNotComputed) {
   EXPECT_TRUE(std::isnan(EvalResult().at("recall_any@1")));
+}
+
+/// What a bug in a metric gives.
+class Constant final : public RankMetric {
+ public:
+  explicit Constant(double value) : value_(value) {}
+  double value(const RankedQuery&) const override { return value_; }
+
+ private:
+  double value_;
+};
+
+class ConstantOfSet final : public SetMetric {
+ public:
+  explicit ConstantOfSet(double value) : value_(value) {}
+  std::vector<double> values(const ScoredSet&) const override {
+    return {value_};
+  }
+  MetricRange range() const override { return {-1, 2}; }
+
+ private:
+  double value_;
+};
+
+TEST(Evaluate, AValueOutsideTheRangeIsABug) {
+  Scored scored;
+  scored.queries = torch::eye(3);
+  scored.query_labels = labels_of({0, 0, 1});
+  const auto value_of = [&](std::unique_ptr<Metric> metric) {
+    std::vector<NamedMetric> metrics;
+    metrics.push_back({"mine@4", "", std::move(metric)});
+    return evaluate(scored, metrics).metrics.at(0).value;
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double bad : {4.0, -0.01, 1.001, nan, HUGE_VAL}) {
+    expect_error<RunError>([&] { value_of(std::make_unique<Constant>(bad)); },
+                           "mine@4", "from 0 to 1");
+  }
+  EXPECT_EQ(value_of(std::make_unique<Constant>(1)), 1);
+  expect_error<RunError>(
+      [&] { value_of(std::make_unique<ConstantOfSet>(2.5)); }, "mine@4", "2.5",
+      "from -1 to 2");
+  EXPECT_EQ(value_of(std::make_unique<ConstantOfSet>(-1)), -1);
+  // A set may have none.
+  EXPECT_TRUE(std::isnan(value_of(std::make_unique<ConstantOfSet>(nan))));
+}
+
+TEST(Better, IsNeverWhatIsNotFinite) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(is_better(2, 1, Better::kLarger));
+  EXPECT_FALSE(is_better(1, 1, Better::kLarger));
+  EXPECT_TRUE(is_better(1, 2, Better::kSmaller));
+  EXPECT_FALSE(is_better(2, 1, Better::kSmaller));
+  for (const Better better : {Better::kLarger, Better::kSmaller}) {
+    for (const double bad : {nan, HUGE_VAL, -HUGE_VAL}) {
+      EXPECT_FALSE(is_better(bad, 0.5, better));
+      EXPECT_TRUE(is_better(0.5, bad, better));
+      EXPECT_FALSE(is_better(bad, bad, better));
+    }
+  }
+  EXPECT_FALSE(is_better(2, 1, Better::kNeither));
+}
+
+TEST(Better, IsKnownByName) {
+  EXPECT_EQ(better_of("recall_any@10"), Better::kLarger);
+  EXPECT_EQ(better_of("medium/map_trapezoid"), Better::kLarger);
+  EXPECT_EQ(better_of("intra"), Better::kSmaller);
+  EXPECT_EQ(better_of("separated/intra_over_inter"), Better::kSmaller);
+  EXPECT_EQ(better_of("inter"), Better::kLarger);
+  for (const char* none : {"rho", "rho_2", "spectrum", "class_spectrum",
+                           "of another program", "recall_any"}) {
+    EXPECT_EQ(better_of(none), Better::kNeither) << none;
+  }
 }
 
 TEST(RankMetrics, OfAKnownRanking) {

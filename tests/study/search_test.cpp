@@ -145,6 +145,45 @@ TEST_F(Search, WaitsForAllTrialsAndTakesTheBest) {
             "| 1 | 2 | 7 | 50.00 |\n");
 }
 
+TEST_F(Search, OfADistanceWithinClassesTheSmallestIsTheBest) {
+  Study study = load();
+  study.search->metric = "intra";
+  merge_config(study.base, parse_config("{eval: {metrics: [intra]}}", "t"));
+  const StudyRun run = study_runs(study)[0];
+  finish(1, "0.25", 3);
+  finish(2, "0.125", 7);
+  finish(3, "0.5", 9);
+  EXPECT_EQ(search_result(study, run, folder_.file("out")).best, 1);
+}
+
+TEST_F(Search, AMetricThatCannotChooseIsRefused) {
+  const std::string study =
+      "data: {name: glyphs, classes: 8, per_class: 4}\n"
+      "train: {validation: 0.5, epochs: 9}\n"
+      "eval: {every: 1, metrics: [recall_any@1, spectrum]}\n"
+      "study:\n"
+      "  search:\n"
+      "    method: grid\n"
+      "    metric: spectrum\n"
+      "    space: {loss.t1: [0.5, 1]}\n";
+  expect_error<ConfigError>([&] { load_study(folder_.write("t.yaml", study)); },
+                            "t.yaml:7", "study.search.metric", "spectrum",
+                            "recall_any@1");
+}
+
+TEST_F(Search, ATrialWithoutABestEvaluationIsNotChosen) {
+  const Study study = load();
+  finish(1, "0.25", 3);
+  finish(2, "0.125", 7);
+  std::filesystem::create_directories(folder_.file("out/search/trial-3"));
+  folder_.write("out/search/trial-3/metrics.json",
+                R"({"split": "validation", "best": null})");
+  const SearchResult search =
+      search_result(study, study_runs(study)[0], folder_.file("out"));
+  EXPECT_TRUE(search.ended);
+  EXPECT_EQ(search.best, 0);
+}
+
 TEST_F(Search, ATrialThatDivergedIsNotChosen) {
   const Study study = load();
   const StudyRun run = study_runs(study)[0];
@@ -152,6 +191,10 @@ TEST_F(Search, ATrialThatDivergedIsNotChosen) {
   finish(1, "null", 1);
   finish(3, "0.125", 2);
   std::filesystem::create_directories(out + "/search/trial-2");
+  EXPECT_FALSE(search_result(study, run, out).ended);
+  folder_.write("out/search/trial-2/diverged.txt", "NaN\n");
+  EXPECT_TRUE(search_result(study, run, out).results[1].diverged);
+  std::filesystem::remove(out + "/search/trial-2/diverged.txt");
   folder_.write("out/search/trial-2/bad_batch.txt", "a.png\n");
   SearchResult search = search_result(study, run, out);
   EXPECT_TRUE(search.results[1].diverged);

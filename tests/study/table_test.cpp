@@ -99,6 +99,19 @@ TEST_F(StudyTable, AsJson) {
   EXPECT_EQ(json.at("runs").at(1).at("seed"), 1);
 }
 
+TEST_F(StudyTable, TheBestOfADistanceWithinClassesIsTheSmallest) {
+  study_.metrics = {"intra", "inter"};
+  for (RunResult& run : results_.runs) {
+    run.metrics["intra"] = run.metrics["inter"] = run.metrics["rho"];
+  }
+  const std::string table = study_markdown(results_);
+  EXPECT_NE(table.find("| a\\|b | 2 | **0.31 ± 0.1271** | 0.31 ± 0.1271 |"),
+            std::string::npos)
+      << table;
+  EXPECT_NE(table.find("| c_d | 1 | 0.4124 | **0.4124** |"), std::string::npos)
+      << table;
+}
+
 TEST_F(StudyTable, MarksNothingInATableOfOneRow) {
   study_.axes[0].values.resize(1);
   EXPECT_EQ(study_markdown(results_).find("**"), std::string::npos);

@@ -14,6 +14,7 @@ EvalResult result(double recall, double intra) {
   r.metrics.push_back({"recall_any@1", recall, ""});
   r.metrics.push_back({"intra", intra, ""});
   r.metrics.back().is_share = false;
+  r.metrics.back().better = Better::kSmaller;
   r.metrics.push_back({"spectrum", 0, "", {0.5, 0.5}});
   return r;
 }
@@ -42,7 +43,21 @@ TEST(EvalTable, ShowsChangeAndBest) {
             "after epoch 3\n"
             "  metric         value  change    best  epoch\n"
             "  recall_any@1  97.80%   -1.20  99.00%      2\n"
-            "  intra            0.5    +0.1       -      -");
+            "  intra            0.5    +0.1     0.4      2");
+}
+
+TEST(EvalTable, WhatOnlyDescribesHasNoBest) {
+  EvalResult r;
+  r.metrics.push_back({"rho", 0.5, ""});
+  r.metrics.back().is_share = false;
+  r.metrics.back().better = Better::kNeither;
+  const auto at = [](int64_t epoch) {
+    return Json{{"epoch", epoch}, {"step", epoch}, {"metrics", {{"rho", 0.5}}}};
+  };
+  EXPECT_EQ(eval_table("after epoch 2", r, Json::array({at(1), at(2)})),
+            "after epoch 2\n"
+            "  metric  value  change  best  epoch\n"
+            "  rho       0.5      +0     -      -");
 }
 
 TEST(EvalTable, UndefinedValuesAreDashes) {
@@ -52,7 +67,7 @@ TEST(EvalTable, UndefinedValuesAreDashes) {
             "after epoch 2\n"
             "  metric        value  change  best  epoch\n"
             "  recall_any@1      -       -     -      -\n"
-            "  intra           0.5      +0     -      -");
+            "  intra           0.5      +0   0.5      1");
 }
 
 }  // namespace

@@ -136,6 +136,28 @@ TEST(RunConfig, ChecksMetricsAndProtocol) {
                  "empty");
 }
 
+TEST(RunConfig, TakesAMetricThatCanChoose) {
+  const auto best = [](const std::string& eval) {
+    return complete("data: {name: glyphs}\neval: " + eval).eval.best;
+  };
+  EXPECT_EQ(best("{metrics: [spectrum, rho, intra, recall_any@8]}"), "intra");
+  EXPECT_EQ(best("{metrics: [spectrum, \"recall_any@8,1\"]}"), "recall_any@1");
+  EXPECT_EQ(best("{metrics: [rho, map], best: map}"), "map");
+  for (const char* none : {"spectrum", "rho"}) {
+    expect_refused(
+        "data: {name: glyphs}\neval:\n  metrics: [spectrum, rho, "
+        "map, intra]\n  best: " +
+            std::string(none),
+        "run.yaml:4", none, "eval.best", "map, intra");
+  }
+  expect_refused("data: {name: glyphs}\neval:\n  metrics: [spectrum, rho]",
+                 "run.yaml:3", "eval.metrics", "eval.best", "recall_any@1");
+  // Nothing is chosen then.
+  const RunConfig config = complete(
+      "data: {name: glyphs}\neval: {split: none, metrics: [spectrum]}");
+  EXPECT_EQ(to_yaml(complete(to_yaml(config.tree)).tree), to_yaml(config.tree));
+}
+
 TEST(RunConfig, KeepsPublishedNumbers) {
   const RunConfig config = complete(R"(
 data: {name: glyphs}

@@ -16,6 +16,9 @@ class Ami final : public SetMetric {
     no_metric_number(input, "ami");
   }
 
+  /// Below zero where clusters agree with classes less than by chance.
+  MetricRange range() const override { return {-1, 1}; }
+
   std::vector<double> values(const ScoredSet& set) const override {
     return {adjusted_mutual_information(clustering(set))};
   }

@@ -16,6 +16,7 @@ class Inter final : public SetMetric {
   }
 
   bool is_share() const override { return false; }
+  MetricRange range() const override { return {0, 2}; }
 
   std::vector<double> values(const ScoredSet& set) const override {
     return {class_spread(set).between};

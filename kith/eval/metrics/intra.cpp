@@ -16,6 +16,8 @@ class Intra final : public SetMetric {
   }
 
   bool is_share() const override { return false; }
+  Better better() const override { return Better::kSmaller; }
+  MetricRange range() const override { return {0, 2}; }
 
   std::vector<double> values(const ScoredSet& set) const override {
     return {class_spread(set).within};

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "kith/eval/class_spread.h"
 #include "kith/eval/metric.h"
 
@@ -16,6 +18,10 @@ class IntraOverInter final : public SetMetric {
   }
 
   bool is_share() const override { return false; }
+  Better better() const override { return Better::kSmaller; }
+  MetricRange range() const override {
+    return {0, std::numeric_limits<double>::infinity()};
+  }
 
   std::vector<double> values(const ScoredSet& set) const override {
     const ClassSpread& d = class_spread(set);

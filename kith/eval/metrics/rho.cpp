@@ -1,3 +1,4 @@
+#include <limits>
 #include <string>
 
 #include "kith/core/error.h"
@@ -20,6 +21,10 @@ class Rho final : public SetMetric {
       : dropped_(input.at ? metric_k(input, "rho") - 1 : 0) {}
 
   bool is_share() const override { return false; }
+  Better better() const override { return Better::kNeither; }
+  MetricRange range() const override {
+    return {0, std::numeric_limits<double>::infinity()};
+  }
 
   std::vector<double> values(const ScoredSet& set) const override {
     const int64_t items = set.gallery.count();

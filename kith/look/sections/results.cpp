@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "kith/eval/metric.h"
 #include "kith/look/chart_figure.h"
 #include "kith/look/metric_record.h"
 #include "kith/look/number_text.h"
@@ -79,18 +80,21 @@ bool same_rules(const Report& report) {
   return rules.size() <= 1;
 }
 
-/// The best of a row, as it is printed: the highest of shares. What is good of
-/// other numbers depends on the metric. Empty if the runs do not differ.
+/// The best of a row, as it is printed. Empty if the runs do not differ, or no
+/// value of the metric is better than another.
 std::string best_of_row(const Report& report, const RecordedMetric& row) {
-  double best = -INFINITY;
+  const Better better = better_of(row.name);
+  double best = NAN;
   std::set<std::string> texts;
   for (const RunRecord& run : report.runs) {
     const RecordedMetric* metric = find_metric(run, row.name);
     if (metric == nullptr || !std::isfinite(metric->value)) continue;
-    best = std::max(best, metric->value);
+    if (is_better(metric->value, best, better)) best = metric->value;
     texts.insert(metric_text(metric->value, row.is_share));
   }
-  return row.is_share && texts.size() > 1 ? metric_text(best, true) : "";
+  return std::isfinite(best) && texts.size() > 1
+             ? metric_text(best, row.is_share)
+             : "";
 }
 
 /// Several runs: a column each, what was published below the number.
@@ -176,7 +180,7 @@ std::string results_section(const Report& report) {
       "</div>\n<div class=\"rules\">\n";
   if (!one) {
     html += note(same_rules(report)
-                     ? "The best of a row is bold where higher is better."
+                     ? "The best of a row is bold."
                      : "The runs are not tested by the same rules: compare "
                        "with care.");
   }

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "kith/core/error.h"
+#include "kith/eval/metric.h"
 #include "kith/report/dot_chart.h"
 #include "kith/study/figure.h"
 #include "kith/study/figure_grid.h"
@@ -31,14 +32,16 @@ struct BarsOptions : FigureOptions {
   }
 };
 
-/// The rows in falling order of the first series' values, missing ones last.
-void sort_rows(DotChart& chart) {
+/// The rows by the first series' values, the best first and missing ones last;
+/// the largest first if no value is better.
+void sort_rows(DotChart& chart, Better better) {
   if (chart.series.empty()) return;
   std::vector<size_t> order(chart.groups.size());
   std::iota(order.begin(), order.end(), size_t{0});
   const std::vector<DotValue> first = chart.series[0].values;
   const auto key = [&](size_t i) {
-    return std::isfinite(first[i].value) ? -first[i].value : HUGE_VAL;
+    if (!std::isfinite(first[i].value)) return HUGE_VAL;
+    return better == Better::kSmaller ? first[i].value : -first[i].value;
   };
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return key(a) < key(b); });
@@ -90,7 +93,7 @@ class Bars final : public Figure {
       }
       chart.series.push_back(std::move(series));
     }
-    if (options_.sort) sort_rows(chart);
+    if (options_.sort) sort_rows(chart, better_of(options_.y));
     chart.note = seeds_note(counts);
     return dot_chart(chart);
   }
