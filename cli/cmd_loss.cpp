@@ -205,8 +205,9 @@ void save_param_grads(const std::string& path, const Loss& loss) {
   write_safetensors(path, views);
 }
 
-void print_json(const LossFlags& flags, const Loss& loss,
-                const LossOutput& output, const Tensor& raw, bool normalised) {
+void print_result(const LossFlags& flags, const Loss& loss,
+                  const LossOutput& output, const Tensor& raw,
+                  bool normalised) {
   nlohmann::ordered_json json = {
       {"name", flags.name},
       {"value", output.value.item<double>()},
@@ -239,7 +240,7 @@ void run_loss(const LossFlags& flags) {
   if (!flags.grad.empty()) save_npy(flags.grad, gradient_of(raw));
   if (!flags.param_grads.empty()) save_param_grads(flags.param_grads, *loss);
   if (flags.json) {
-    print_json(flags, *loss, output, raw, normalised);
+    print_result(flags, *loss, output, raw, normalised);
     return;
   }
   std::printf("%s = %.9g   (gradient norm %.6g)\n", flags.name.c_str(),

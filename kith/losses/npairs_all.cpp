@@ -3,6 +3,7 @@
 #include "kith/losses/row_loss.h"
 #include "kith/losses/rows/nt_xent.h"
 #include "kith/ops/known_gradient.h"
+#include "kith/ops/tuples.h"
 
 namespace kith {
 namespace {
@@ -50,13 +51,15 @@ class NpairsAllLoss final : public Loss {
     rows.columns = input.embeddings.index_select(0, positive);
     const int64_t pairs = anchor.size(0);
     if (pairs > 0 && pairs <= kFewPairs) {
-      return {in_one_matrix(rows.rows, rows.columns),
+      const Tensor value = in_one_matrix(rows.rows, rows.columns);
+      return {keep_bad_visible(value, input.embeddings),
               {{"pairs", static_cast<double>(pairs)}}};
     }
     rows.row_labels = rows.column_labels = input.labels.index_select(0, anchor);
     const RowOutput output =
         differentiable_rows(make_row_loss(params_), rows, options_.limits());
-    return {output.value, {{"pairs", static_cast<double>(output.rows)}}};
+    return {keep_bad_visible(output.value, input.embeddings),
+            {{"pairs", static_cast<double>(output.rows)}}};
   }
 
   bool depends_on_order() const override { return true; }

@@ -9,6 +9,7 @@
 
 #include "kith/core/error.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/torch/hostile_rows.h"
 #include "tests/support/torch/tensors.h"
 
 namespace kith {
@@ -219,6 +220,26 @@ TEST(Head, NormalisesBeforeTheLinearLayer) {
   const Tensor unit = mean / mean.norm(2, 1, true);
   EXPECT_LE(max_difference(head->pooled({f, {}}), unit), 1e-6);
   EXPECT_LE(max_difference(head->forward({f, {}}), unit), 1e-6);
+}
+
+TEST(Head, MakesUnitVectorsAtAnyScale) {
+  for (const std::string where : {"l2: true", "l2: false, l2_before: true"}) {
+    const auto run = [&](double scale) {
+      const Tensor f = (positive_features() * scale).requires_grad_();
+      const Tensor x = transparent("{dim: 4, pooling: max, " + where + "}", 4)
+                           ->forward({f, {}});
+      x.select(1, 1).sum().backward();
+      return std::pair(x.detach(), f.grad());
+    };
+    const auto [unit, gradient] = run(1);
+    EXPECT_LE(max_difference(unit.norm(2, 1), torch::ones({3})), 1e-6);
+    for (const double scale : {kHuge, kTiny}) {
+      const auto [x, slope] = run(scale);
+      EXPECT_TRUE(same_bits(x, unit)) << where << scale;
+      EXPECT_LE(max_difference(slope * scale, gradient), 1e-6)
+          << where << scale;
+    }
+  }
 }
 
 TEST(Head, TakesALinearLayer) {
