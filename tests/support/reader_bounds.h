@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -119,25 +119,31 @@ inline ReaderCost cost_of(const HostileFile& file, const std::string& path) {
 #if defined(__GLIBC__)
   ::malloc_trim(0);  // room that the other process could use unseen
 #endif
-  const double before = detail::resident_megabytes();
   const pid_t child = ::fork();
   if (child == 0) {
+    // Less than here: pages of libraries come anew when they are needed.
+    const double before = detail::resident_megabytes();
     if (kMeasuresCost) detail::set_limits();
     const std::string outcome = detail::outcome_of(file, path);
+    const std::string text = std::to_string(before) + " " + outcome;
     const int out = ::open(said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    const bool written = ::write(out, outcome.data(), outcome.size()) >= 0;
+    const bool written = ::write(out, text.data(), text.size()) >= 0;
     ::_exit(written ? 0 : 1);
   }
   int status = 0;
   rusage usage{};
   ::wait4(child, &status, 0, &usage);
   ReaderCost cost;
-  cost.outcome = WIFSIGNALED(status)
-                     ? "killed by signal " + std::to_string(WTERMSIG(status))
-                     : read_file(said, 1 << 20);
   cost.seconds =
       detail::seconds_of(usage.ru_utime) + detail::seconds_of(usage.ru_stime);
-  cost.megabytes = static_cast<double>(usage.ru_maxrss) * 1024e-6 - before;
+  cost.megabytes = static_cast<double>(usage.ru_maxrss) * 1024e-6;
+  if (WIFSIGNALED(status)) {
+    cost.outcome = "killed by signal " + std::to_string(WTERMSIG(status));
+    return cost;
+  }
+  const std::string text = read_file(said, 1 << 20);
+  cost.outcome = text.substr(text.find(' ') + 1);
+  cost.megabytes -= std::stod(text);
   return cost;
 }
 
