@@ -11,7 +11,7 @@ struct ArcFaceOptions {
   double scale = 16;
   double margin = 0.5;
   bool clamp = false;
-  double lr = 5e-4;
+  VectorTraining training = {.lr = 5e-4};
 
   void describe(OptionSet& set) {
     set.add("scale", scale, "Factor s of all logits.").positive();
@@ -20,7 +20,7 @@ struct ArcFaceOptions {
     set.add("clamp", clamp,
             "Clamp cosines to [1e-10, 1 - 1e-10] first, as published code "
             "does: negative ones then lose value and gradient.");
-    add_vector_lr(set, lr);
+    training.describe(set);
   }
 };
 
@@ -46,7 +46,7 @@ class ArcFaceLoss final : public ClassVectorLoss {
   using Options = ArcFaceOptions;
 
   ArcFaceLoss(const Options& options, const LossContext& context)
-      : ClassVectorLoss({context, ClassInit::kUniformDim}, options.lr),
+      : ClassVectorLoss({context, ClassInit::kUniformDim}, options.training),
         options_(options) {}
 
   LossOutput forward(const LossInput& input) const override {

@@ -88,28 +88,36 @@ class ClassVectors {
   int64_t dim_ = 0;
 };
 
+/// How the optimiser treats class vectors: options of every loss that has them.
+struct VectorTraining {
+  double lr = 0;
+  bool decay = false;
+
+  /// `note` is where the default of `lr` is from.
+  void describe(OptionSet& set, const std::string& note = "");
+};
+
 /// A loss whose only parameters are class vectors.
 class ClassVectorLoss : public Loss {
  public:
   NamedTensors parameters() const override { return vectors_.parameters(); }
   double parameter_lr(const std::string& /*name*/) const override {
-    return lr_;
+    return training_.lr;
   }
+  bool decays_parameters() const override { return training_.decay; }
   int64_t classes() const override { return vectors_.classes(); }
+  bool needs_positives() const override { return false; }
 
  protected:
-  ClassVectorLoss(ClassVectors vectors, double lr)
-      : vectors_(std::move(vectors)), lr_(lr) {}
+  ClassVectorLoss(ClassVectors vectors, const VectorTraining& training)
+      : vectors_(std::move(vectors)), training_(training) {}
 
   const ClassVectors& vectors() const { return vectors_; }
 
  private:
   ClassVectors vectors_;
-  double lr_;
+  VectorTraining training_;
 };
-
-/// Adds the option `lr` of class vectors; `note` is where its default is from.
-void add_vector_lr(OptionSet& set, double& lr, const std::string& note = "");
 
 /// Mean over the rows of -log softmax(logits)[label]; zero for no rows.
 SlopedValue mean_cross_entropy(const Tensor& logits, const Tensor& labels);

@@ -8,12 +8,12 @@ namespace {
 struct CosFaceOptions {
   double scale = 64;
   double margin = 0.35;
-  double lr = 5e-4;
+  VectorTraining training = {.lr = 5e-4};
 
   void describe(OptionSet& set) {
     set.add("scale", scale, "Factor s of all logits.").positive();
     set.add("margin", margin, "m, taken from the own class's cosine.");
-    add_vector_lr(set, lr);
+    training.describe(set);
   }
 };
 
@@ -38,7 +38,7 @@ class CosFaceLoss final : public ClassVectorLoss {
   using Options = CosFaceOptions;
 
   CosFaceLoss(const Options& options, const LossContext& context)
-      : ClassVectorLoss({context, ClassInit::kUniformDim}, options.lr),
+      : ClassVectorLoss({context, ClassInit::kUniformDim}, options.training),
         options_(options) {}
 
   LossOutput forward(const LossInput& input) const override {

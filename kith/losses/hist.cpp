@@ -18,6 +18,7 @@ struct HistOptions {
   int64_t hidden = 512;
   double lr_distributions = 0.1;
   double lr_hgnn = 1e-3;
+  bool decay = true;
   std::string ablation = "none";
 
   void describe(OptionSet& set) {
@@ -37,6 +38,9 @@ struct HistOptions {
     set.add("lr_hgnn", lr_hgnn,
             "Learning rate of the network's layers; 0: the optimiser's.")
         .range(0);
+    set.add("decay", decay,
+            "The optimiser's weight decay holds for all of them too, as in the "
+            "published code.");
     set.add("ablation", ablation,
             "What is left out or replaced, as in the paper's ablations. "
             "baseline: each example is classified alone; attention: examples "
@@ -103,6 +107,7 @@ class HistLoss final : public Loss {
   }
 
   bool wants_unit() const override { return false; }
+  bool needs_positives() const override { return false; }
   NamedTensors parameters() const override { return parameters_; }
   int64_t classes() const override { return sizes_.classes; }
 
@@ -110,6 +115,8 @@ class HistLoss final : public Loss {
     return name == "means" || name == "log_vars" ? options_.lr_distributions
                                                  : options_.lr_hgnn;
   }
+
+  bool decays_parameters() const override { return options_.decay; }
 
   LossOutput forward(const LossInput& input) const override {
     const Tensor& z = input.embeddings;

@@ -58,6 +58,10 @@ class Loss {
   /// loss`, normalises before it.
   virtual bool wants_unit() const { return true; }
 
+  /// Whether a batch with one example a class teaches it nothing. Losses with
+  /// a vector for each class compare examples with those instead.
+  virtual bool needs_positives() const { return true; }
+
   /// Widths of tuples it can take (2: pairs, 3: anchor, positive, negative, 4:
   /// and a second negative); empty if it always uses the whole batch.
   virtual std::vector<int64_t> tuple_widths() const { return {}; }
@@ -78,6 +82,9 @@ class Loss {
   /// The learning rate of one of them, before the schedule; 0: that of the
   /// optimiser.
   virtual double parameter_lr(const std::string& /*name*/) const { return 0; }
+
+  /// Whether the optimiser's weight decay holds for them too.
+  virtual bool decays_parameters() const { return false; }
 
   /// How many classes it has parameters for: labels are then 0 to classes() - 1
   /// (compute_loss checks). 0: labels are only names.

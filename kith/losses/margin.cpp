@@ -51,6 +51,7 @@ class MarginLoss final : public Loss {
   std::vector<int64_t> tuple_widths() const override { return {3}; }
   NamedTensors parameters() const override { return beta_.parameters(); }
   double parameter_lr(const std::string&) const override { return options_.lr; }
+  bool decays_parameters() const override { return options_.decay; }
   int64_t classes() const override { return beta_.classes(); }
 
   LossOutput forward(const LossInput& input) const override {

@@ -90,6 +90,7 @@ class MarginAllLoss final : public Loss {
 
   NamedTensors parameters() const override { return beta_.parameters(); }
   double parameter_lr(const std::string&) const override { return options_.lr; }
+  bool decays_parameters() const override { return options_.decay; }
   int64_t classes() const override { return beta_.classes(); }
 
   LossOutput forward(const LossInput& input) const override {

@@ -36,6 +36,9 @@ void MarginOptions::describe(OptionSet& set) {
           "A learnt beta for each class of the anchor, instead of one.");
   set.add("learn", learn, "Learn beta; otherwise it is a constant.");
   set.add("lr", lr, "Learning rate of beta; 0: the optimiser's.").range(0);
+  set.add("decay", decay,
+          "The optimiser's weight decay holds for beta too: it then falls, and "
+          "with Adam that of a rare class as fast as any.");
   set.add("nu", nu, "Weight of a learnt beta in the loss.").range(0);
 }
 

@@ -14,6 +14,7 @@ struct MarginOptions {
   bool beta_per_class = false;
   bool learn = true;
   double lr = 5e-4;
+  bool decay = false;
   double nu = 0;
 
   void describe(OptionSet& set);

@@ -7,11 +7,11 @@ namespace {
 
 struct NormSoftmaxOptions {
   double temperature = 0.05;
-  double lr = 1e-5;
+  VectorTraining training = {.lr = 1e-5};
 
   void describe(OptionSet& set) {
     set.add("temperature", temperature, "T; small: sharp.").positive();
-    add_vector_lr(set, lr);
+    training.describe(set);
   }
 };
 
@@ -33,7 +33,7 @@ class NormSoftmaxLoss final : public ClassVectorLoss {
   using Options = NormSoftmaxOptions;
 
   NormSoftmaxLoss(const Options& options, const LossContext& context)
-      : ClassVectorLoss({context, ClassInit::kUniformDim}, options.lr),
+      : ClassVectorLoss({context, ClassInit::kUniformDim}, options.training),
         options_(options) {}
 
   LossOutput forward(const LossInput& input) const override {

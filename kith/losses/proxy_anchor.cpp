@@ -10,14 +10,14 @@ namespace {
 struct ProxyAnchorOptions {
   double alpha = 32;
   double margin = 0.1;
-  double lr = 1e-2;
+  VectorTraining training = {.lr = 1e-2, .decay = true};  // as published code
 
   void describe(OptionSet& set) {
     set.add("alpha", alpha, "Scale of similarities.").positive();
     set.add("margin", margin,
             "delta: positives are pulled above it, negatives pushed below "
             "-delta.");
-    add_vector_lr(set, lr, " The paper's: 100 times the network's 1e-4.");
+    training.describe(set, " The paper's: 100 times the network's 1e-4.");
   }
 };
 
@@ -47,7 +47,7 @@ class ProxyAnchorLoss final : public ClassVectorLoss {
   using Options = ProxyAnchorOptions;
 
   ProxyAnchorLoss(const Options& options, const LossContext& context)
-      : ClassVectorLoss({context, ClassInit::kHeCount}, options.lr),
+      : ClassVectorLoss({context, ClassInit::kHeCount}, options.training),
         options_(options) {}
 
   LossOutput forward(const LossInput& input) const override {

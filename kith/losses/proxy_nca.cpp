@@ -10,7 +10,7 @@ namespace {
 struct ProxyNcaOptions {
   double scale = 1;
   bool include_positive = false;
-  double lr = 5e-4;
+  VectorTraining training = {.lr = 5e-4};
 
   void describe(OptionSet& set) {
     set.add("scale", scale,
@@ -20,7 +20,7 @@ struct ProxyNcaOptions {
     set.add("include_positive", include_positive,
             "Sum over all proxies, the own class's too, as "
             "pytorch-metric-learning does.");
-    add_vector_lr(set, lr);
+    training.describe(set);
   }
 };
 
@@ -48,7 +48,7 @@ class ProxyNcaLoss final : public ClassVectorLoss {
   using Options = ProxyNcaOptions;
 
   ProxyNcaLoss(const Options& options, const LossContext& context)
-      : ClassVectorLoss({context, ClassInit::kNormalEighth}, options.lr),
+      : ClassVectorLoss({context, ClassInit::kNormalEighth}, options.training),
         options_(options) {}
 
   LossOutput forward(const LossInput& input) const override {

@@ -7,13 +7,13 @@ namespace {
 
 struct ProxyNcaPpOptions {
   double temperature = 1.0 / 9;
-  double lr = 1e-2;
+  VectorTraining training = {.lr = 1e-2};
 
   void describe(OptionSet& set) {
     set.add("temperature", temperature, "T; small: sharp.").positive();
-    add_vector_lr(set, lr,
-                  " The published 400 is for an Adam with epsilon 1, whose "
-                  "steps shrink with the gradient.");
+    training.describe(set,
+                      " The published 400 is for an Adam with epsilon 1, whose "
+                      "steps shrink with the gradient.");
   }
 };
 
@@ -35,7 +35,7 @@ class ProxyNcaPpLoss final : public ClassVectorLoss {
   using Options = ProxyNcaPpOptions;
 
   ProxyNcaPpLoss(const Options& options, const LossContext& context)
-      : ClassVectorLoss({context, ClassInit::kNormalEighth}, options.lr),
+      : ClassVectorLoss({context, ClassInit::kNormalEighth}, options.training),
         options_(options) {}
 
   LossOutput forward(const LossInput& input) const override {

@@ -11,7 +11,7 @@ struct SoftTripleOptions {
   double gamma = 0.1;
   double delta = 0.01;
   double tau = 0.2;
-  double lr = 1e-5;
+  VectorTraining training = {.lr = 1e-5};
 
   void describe(OptionSet& set) {
     set.add("centers", centers, "K, vectors a class.").range(1, 1 << 20);
@@ -24,7 +24,7 @@ struct SoftTripleOptions {
             "Weight of the penalty on distances between vectors of one class, "
             "which merges those that are not needed.")
         .range(0);
-    add_vector_lr(set, lr);
+    training.describe(set);
   }
 };
 
@@ -53,7 +53,7 @@ class SoftTripleLoss final : public ClassVectorLoss {
 
   SoftTripleLoss(const Options& options, const LossContext& context)
       : ClassVectorLoss({context, ClassInit::kUniformCount, options.centers},
-                        options.lr),
+                        options.training),
         options_(options) {}
 
   LossOutput forward(const LossInput& input) const override {

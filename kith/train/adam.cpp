@@ -23,7 +23,7 @@ AdamBase::AdamBase(const AdamOptions& options, const NamedTensors& parameters,
       mean_(make_slot("exp_avg")),
       square_(make_slot("exp_avg_sq")) {}
 
-void AdamBase::update(const ParameterGroup& group, int64_t t) {
+void AdamBase::update(const ParameterGroup& group) {
   const AdamOptions& o = options_;
   std::vector<Tensor> grads = group.grads;
   if (group.weight_decay != 0 && decoupled_) {
@@ -37,7 +37,7 @@ void AdamBase::update(const ParameterGroup& group, int64_t t) {
   at::_foreach_add_(mean, grads, 1 - o.beta1);
   at::_foreach_mul_(square, o.beta2);
   at::_foreach_addcmul_(square, grads, grads, 1 - o.beta2);
-  const auto steps = static_cast<double>(t);
+  const auto steps = static_cast<double>(group.step);
   const double mean_bias = 1 - std::pow(o.beta1, steps);
   const double square_bias = 1 - std::pow(o.beta2, steps);
   const std::vector<Tensor> root = at::_foreach_sqrt(square);

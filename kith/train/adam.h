@@ -14,13 +14,14 @@ struct AdamOptions : OptimizerOptions {
 
 /// Adam (Kingma & Ba, 2015). Weight decay is added to the gradient, or, if
 /// `decoupled` (AdamW, Loshchilov & Hutter, 2019), taken from the parameter.
+/// The correction of a mean's start at zero counts a parameter's own steps.
 class AdamBase : public Optimizer {
  public:
   AdamBase(const AdamOptions& options, const NamedTensors& parameters,
            bool decoupled);
 
  protected:
-  void update(const ParameterGroup& group, int64_t t) override;
+  void update(const ParameterGroup& group) override;
 
  private:
   AdamOptions options_;

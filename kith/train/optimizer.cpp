@@ -28,9 +28,10 @@ void OptimizerOptions::describe(OptionSet& set) {
           "Factor on the learning rate of the loss's own parameters, which "
           "many losses set themselves (loss.lr).")
       .range(0);
-  set.add("decay_norms_and_biases", decay_norms_and_biases,
+  set.add("decay_norms", decay_norms,
           "Weight decay also for parameters of fewer than two dimensions: "
-          "norms, biases, the exponent of GeM.");
+          "norms, biases, the exponent of GeM. What the loss learns itself is "
+          "decayed only if loss.decay says so too.");
 }
 
 std::vector<Tensor> ParameterGroup::of(const std::vector<Tensor>& slot) const {
@@ -43,26 +44,40 @@ std::vector<Tensor> ParameterGroup::of(const std::vector<Tensor>& slot) const {
 Optimizer::Optimizer(const OptimizerOptions& options, NamedTensors parameters)
     : options_(options),
       parameters_(std::move(parameters)),
-      rules_(make_rules()),
-      steps_(torch::zeros({1}, torch::kLong)) {}
+      rules_(make_rules()) {
+  for (const auto& [name, parameter] : parameters_) {
+    steps_.push_back(torch::zeros({1}, torch::kLong));
+    state_.emplace_back("steps." + name, steps_.back());
+  }
+}
 
 void Optimizer::set_lr(const std::string& parameter, double lr) {
   own_lr_[parameter] = lr;
   rules_ = make_rules();
 }
 
+void Optimizer::spare_from_decay(const std::string& parameter) {
+  not_decayed_.insert(parameter);
+  rules_ = make_rules();
+}
+
+double Optimizer::decay_of(const std::string& name,
+                           const Tensor& parameter) const {
+  const bool decays = options_.decay_norms || parameter.dim() >= 2;
+  return decays && !not_decayed_.contains(name) ? options_.weight_decay : 0.0;
+}
+
 std::vector<Optimizer::Rule> Optimizer::make_rules() const {
   std::vector<Rule> rules;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const auto& [name, parameter] = parameters_[i];
-    const bool decays = options_.decay_norms_and_biases || parameter.dim() >= 2;
     double factor = lr_factor(options_, name);
     const auto own = own_lr_.find(name);
     // With lr 0 nothing is trained, whatever its own rate.
     if (own != own_lr_.end() && options_.lr > 0) {
       factor *= own->second / options_.lr;
     }
-    const double decay = decays ? options_.weight_decay : 0.0;
+    const double decay = decay_of(name, parameter);
     auto rule = std::find_if(rules.begin(), rules.end(), [&](const Rule& r) {
       return r.lr_factor == factor && r.weight_decay == decay;
     });
@@ -72,29 +87,38 @@ std::vector<Optimizer::Rule> Optimizer::make_rules() const {
   return rules;
 }
 
-void Optimizer::step(double lr) {
-  const torch::NoGradGuard no_grad;
-  steps_ += 1;
-  const int64_t t = steps_.item<int64_t>();
-  for (const Rule& rule : rules_) {
-    ParameterGroup group;
-    group.lr = lr * rule.lr_factor;
-    group.weight_decay = rule.weight_decay;
-    for (size_t index : rule.indices) {
-      const Tensor& parameter = parameters_[index].second;
-      if (!parameter.grad().defined()) continue;
-      group.indices.push_back(index);
-      group.parameters.push_back(parameter);
-      group.grads.push_back(parameter.grad());
+/// The parameters of a rule that have a gradient, by the number of the step
+/// that they take now. There are as many groups as there were moments at which
+/// parameters began, usually one.
+std::vector<ParameterGroup> Optimizer::count_step(const Rule& rule) {
+  std::vector<ParameterGroup> groups;
+  for (size_t index : rule.indices) {
+    const Tensor& parameter = parameters_[index].second;
+    if (!parameter.grad().defined()) continue;
+    const int64_t step = ++*steps_[index].data_ptr<int64_t>();
+    auto group =
+        std::find_if(groups.begin(), groups.end(),
+                     [&](const ParameterGroup& g) { return g.step == step; });
+    if (group == groups.end()) {
+      group = groups.insert(group, ParameterGroup());
+      group->step = step;
+      group->weight_decay = rule.weight_decay;
     }
-    if (!group.indices.empty()) update(group, t);
+    group->indices.push_back(index);
+    group->parameters.push_back(parameter);
+    group->grads.push_back(parameter.grad());
   }
+  return groups;
 }
 
-NamedTensors Optimizer::state() const {
-  NamedTensors all = slots_;
-  all.emplace_back("steps", steps_);
-  return all;
+void Optimizer::step(double lr) {
+  const torch::NoGradGuard no_grad;
+  for (const Rule& rule : rules_) {
+    for (ParameterGroup& group : count_step(rule)) {
+      group.lr = lr * rule.lr_factor;
+      update(group);
+    }
+  }
 }
 
 void Optimizer::zero_grad() {
@@ -105,7 +129,7 @@ std::vector<Tensor> Optimizer::make_slot(const std::string& name) {
   std::vector<Tensor> slot;
   for (const auto& [parameter_name, parameter] : parameters_) {
     slot.push_back(torch::zeros_like(parameter.detach()));
-    slots_.emplace_back(name + "." + parameter_name, slot.back());
+    state_.emplace_back(name + "." + parameter_name, slot.back());
   }
   return slot;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,19 +18,21 @@ struct OptimizerOptions {
   double backbone_lr = 1.0;
   double head_lr = 1.0;
   double loss_lr = 1.0;
-  bool decay_norms_and_biases = true;
+  bool decay_norms = true;
 
   void describe(OptionSet& set);
 };
 
 /// Parameters that take a step alike, as lists: on a GPU one operation on a
-/// list is a few launches, however many tensors it has.
+/// list is a few launches, however many tensors it has. Each has taken as many
+/// steps as the others.
 struct ParameterGroup {
   std::vector<size_t> indices;     ///< Their numbers among all parameters.
   std::vector<Tensor> parameters;  ///< Only those with a gradient.
   std::vector<Tensor> grads;
   double lr = 0.0;  ///< With the factor of the group.
   double weight_decay = 0.0;
+  int64_t step = 0;  ///< Which step of theirs this is, from 1.
 
   /// The entries of a slot that belong to the group.
   std::vector<Tensor> of(const std::vector<Tensor>& slot) const;
@@ -37,7 +40,7 @@ struct ParameterGroup {
 
 /// Changes parameters by their gradients. kith has its own optimisers because
 /// their whole state must be readable by name: that is what makes a resumed run
-/// continue to the same bits. A test compares each with LibTorch's.
+/// continue to the same bits. Tests compare each with LibTorch's and PyTorch's.
 class Optimizer {
  public:
   Optimizer(const OptimizerOptions& options, NamedTensors parameters);
@@ -47,23 +50,26 @@ class Optimizer {
   /// configuration's; the schedule and the factor of its part hold for it too.
   void set_lr(const std::string& parameter, double lr);
 
-  /// One step with learning rate `lr`. Parameters without gradient stay.
+  /// Keeps weight decay from a parameter.
+  void spare_from_decay(const std::string& parameter);
+
+  /// One step with learning rate `lr`. Parameters without gradient stay, and
+  /// take no step: those that are frozen first start like new ones later.
   void step(double lr);
 
   /// The learning rate of the configuration, before the schedule.
   double base_lr() const { return options_.lr; }
 
-  /// "exp_avg.<parameter>" and so on, and "steps" ([1] int64). The tensors are
-  /// the live ones: a checkpoint writes them and loads into them.
-  NamedTensors state() const;
+  /// "steps.<parameter>" ([1] int64), "exp_avg.<parameter>" and so on. The
+  /// tensors are the live ones: a checkpoint writes them and loads into them.
+  const NamedTensors& state() const { return state_; }
 
   void zero_grad();
   const NamedTensors& parameters() const { return parameters_; }
 
  protected:
-  /// Changes the parameters of a group, of which there is at least one; `t`
-  /// counts steps from 1.
-  virtual void update(const ParameterGroup& group, int64_t t) = 0;
+  /// Changes the parameters of a group, of which there is at least one.
+  virtual void update(const ParameterGroup& group) = 0;
 
   /// A zero tensor for each parameter, part of the state under this name.
   std::vector<Tensor> make_slot(const std::string& name);
@@ -76,13 +82,16 @@ class Optimizer {
     std::vector<size_t> indices;
   };
   std::vector<Rule> make_rules() const;
+  double decay_of(const std::string& name, const Tensor& parameter) const;
+  std::vector<ParameterGroup> count_step(const Rule& rule);
 
   OptimizerOptions options_;
   NamedTensors parameters_;
   std::map<std::string, double> own_lr_;  ///< Of parameters that have one.
+  std::set<std::string> not_decayed_;
   std::vector<Rule> rules_;
-  NamedTensors slots_;
-  Tensor steps_;  ///< [1] int64
+  std::vector<Tensor> steps_;  ///< Of each parameter, [1] int64 on the CPU.
+  NamedTensors state_;
 };
 
 using OptimizerRegistry = Registry<Optimizer, NamedTensors>;

@@ -34,7 +34,7 @@ class Sgd final : public Optimizer {
         velocity_(make_slot("velocity")) {}
 
  protected:
-  void update(const ParameterGroup& group, int64_t) override {
+  void update(const ParameterGroup& group) override {
     std::vector<Tensor> grads = group.grads;
     if (group.weight_decay != 0) {
       grads = at::_foreach_add(grads, group.parameters, group.weight_decay);
