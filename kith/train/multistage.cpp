@@ -1,6 +1,7 @@
 #include "kith/train/multistage.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -17,37 +18,46 @@ namespace {
 /// Left free beside the graphs, for the loss and what else grows.
 constexpr int64_t kSpareBytes = int64_t{1} << 30;
 
-/// Statistics that batch norm gathers in training. A second pass over a chunk
-/// must not count it twice.
-class KeptStatistics {
- public:
-  explicit KeptStatistics(const EmbeddingNet& net) {
-    for (const Tensor& buffer : gathered_statistics(net)) {
-      kept_.emplace_back(buffer, buffer.clone());
-    }
-  }
-
-  ~KeptStatistics() {
-    const torch::NoGradGuard no_grad;
-    for (auto& [buffer, before] : kept_) buffer.copy_(before);
-  }
-  KeptStatistics(const KeptStatistics&) = delete;
-  KeptStatistics& operator=(const KeptStatistics&) = delete;
-
- private:
-  std::vector<std::pair<Tensor, Tensor>> kept_;
-};
+template <class Norm>
+bool gathers(const torch::nn::Module& module) {
+  return module.as<Norm>() != nullptr && module.is_training();
+}
 
 }  // namespace
 
 std::vector<Tensor> gathered_statistics(const EmbeddingNet& net) {
   std::vector<Tensor> all;
   for (const auto& module : net.modules(/*include_self=*/false)) {
-    const auto* norm = module->as<torch::nn::BatchNorm2dImpl>();
-    if (norm == nullptr || !norm->is_training()) continue;
-    for (const Tensor& buffer : norm->buffers()) all.push_back(buffer);
+    if (!gathers<torch::nn::BatchNorm2dImpl>(*module) &&
+        !gathers<torch::nn::BatchNorm1dImpl>(*module)) {
+      continue;
+    }
+    for (const Tensor& buffer : module->buffers()) all.push_back(buffer);
   }
   return all;
+}
+
+StatisticsGuard::StatisticsGuard(const EmbeddingNet& net) {
+  std::map<at::ScalarType, std::vector<Tensor>> by_type;
+  for (const Tensor& buffer : gathered_statistics(net)) {
+    by_type[buffer.scalar_type()].push_back(buffer);
+  }
+  for (auto& [type, buffers] : by_type) {
+    std::vector<Tensor> flat;
+    for (const Tensor& buffer : buffers) flat.push_back(buffer.flatten());
+    before_.emplace_back(std::move(buffers), torch::cat(flat));
+  }
+}
+
+StatisticsGuard::~StatisticsGuard() {
+  const torch::NoGradGuard no_grad;
+  for (auto& [buffers, values] : before_) {
+    int64_t begin = 0;
+    for (Tensor& buffer : buffers) {
+      buffer.copy_(values.narrow(0, begin, buffer.numel()).view_as(buffer));
+      begin += buffer.numel();
+    }
+  }
 }
 
 KeepGraphs parse_keep_graphs(const std::string& text) {
@@ -175,7 +185,7 @@ void Multistage::backward(const Tensor& gradient) {
     std::exchange(graphs_[chunk], Tensor()).backward(parts[chunk]);
   }
   if (kept < chunks_.size()) {
-    const KeptStatistics statistics(net_);
+    const StatisticsGuard statistics(net_);  // a chunk counts once
     Upload next = start_upload(kept);
     for (size_t chunk = kept; chunk < chunks_.size(); ++chunk) {
       const Tensor here = next.get();

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kith/core/tensor.h"
@@ -21,6 +22,23 @@ enum class KeepGraphs {
 /// Buffers in which batch norm gathers statistics of what passes through: those
 /// of a network in training mode, unless model.bn keeps them fixed.
 std::vector<Tensor> gathered_statistics(const EmbeddingNet& net);
+
+/// Puts those statistics back to what they were when it was made, unless
+/// dismiss() says that what was gathered since then counts.
+class StatisticsGuard {
+ public:
+  explicit StatisticsGuard(const EmbeddingNet& net);
+  ~StatisticsGuard();
+  StatisticsGuard(const StatisticsGuard&) = delete;
+  StatisticsGuard& operator=(const StatisticsGuard&) = delete;
+
+  void dismiss() { before_.clear(); }
+
+ private:
+  /// Buffers of one type and, behind each other, their values: one copy, for
+  /// a network has a hundred of them, and on a GPU each would be a launch.
+  std::vector<std::pair<std::vector<Tensor>, Tensor>> before_;
+};
 
 /// "none", "auto" or "all".
 KeepGraphs parse_keep_graphs(const std::string& text);

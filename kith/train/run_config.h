@@ -37,7 +37,8 @@ struct TrainOptions {
   /// Whether part of the training classes is held out.
   bool holds_out() const { return validation > 0 || folds > 0; }
 
-  /// Epochs that are trained: up to stop_epoch if it is set.
+  /// Epochs that are trained, those of the head alone among them: up to
+  /// stop_epoch if it is set.
   int64_t last_epoch() const;
 
   void describe(OptionSet& set);
@@ -81,7 +82,8 @@ struct RunConfig {
 };
 
 /// Checks a user's configuration against the descriptions of all its parts and
-/// fills in every default. Throws ConfigError; touches no data.
+/// fills in every default. Throws ConfigError; touches no data: where these
+/// decide, `model.input.colour` is "auto" (see settle_colour).
 RunConfig complete_config(const ConfigNode& user);
 
 /// The split that is evaluated: `eval.split`, where "auto" means validation if

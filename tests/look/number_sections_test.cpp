@@ -184,6 +184,8 @@ TEST(RunSection, HasFactsAndTheConfiguration) {
   report.runs[0].finished = false;
   EXPECT_THAT(run_section(report),
               HasSubstr("not finished: step 40, in epoch 4 of 4"));
+  apply_override(report.runs[0].config, "train.head_epochs=1");
+  EXPECT_THAT(run_section(report), HasSubstr("in epoch 4 of 1 + 4"));
 }
 
 TEST(StepSums, AStepStandsForThoseThatWereNotLogged) {

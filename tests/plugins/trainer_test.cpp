@@ -3,6 +3,8 @@
 
 #include "kith/train/trainer.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <torch/torch.h>
@@ -69,6 +71,17 @@ class LargeBatchTest : public ::testing::Test {
     return read_file(folder_.file(name), 1 << 24);
   }
 
+  /// Of each step in the log.
+  std::vector<double> learning_rates() const {
+    std::vector<double> rates;
+    std::istringstream lines(file("log.jsonl"));
+    for (std::string line; std::getline(lines, line);) {
+      const auto record = nlohmann::json::parse(line);
+      if (record.at("kind") == "step") rates.push_back(record.at("lr"));
+    }
+    return rates;
+  }
+
   TempDir folder_;
   RunConfig config_;
   std::unique_ptr<DataSet> data_;
@@ -100,6 +113,32 @@ TEST_F(LargeBatchTest, OutOfMemoryHalvesTheChunksOnceAndSaysSo) {
   EXPECT_EQ(read_loss_curve(folder_.file("log.jsonl")).size(), 3u);
 }
 
+// The attempt that failed is not counted by batch norm: everything is as if the
+// run had been started with the smaller chunks.
+TEST_F(LargeBatchTest, AFailedAttemptLeavesNothingBehind) {
+  const auto weights_after = [&](const std::vector<std::string>& changes) {
+    std::vector<std::string> all = {"model.bn=train", "train.epochs=1",
+                                    "eval.every=0"};
+    all.insert(all.end(), changes.begin(), changes.end());
+    const auto trainer = make(all);
+    trainer->run();
+    NamedTensors copy;
+    for (const auto& [name, tensor] : trainer->net().state()) {
+      copy.emplace_back(name, tensor.detach().clone());
+    }
+    std::filesystem::remove_all(folder_.path());
+    return copy;
+  };
+  const NamedTensors retried = weights_after({"loss={name: test_hungry}"});
+  const NamedTensors straight = weights_after(
+      {"loss={name: test_hungry, failures: 0}", "train.sub_batch=8"});
+  ASSERT_EQ(retried.size(), straight.size());
+  for (size_t i = 0; i < straight.size(); ++i) {
+    EXPECT_TRUE(same_bits(retried[i].second, straight[i].second))
+        << straight[i].first;
+  }
+}
+
 TEST_F(LargeBatchTest, OutOfMemoryTwiceEndsTheRun) {
   const auto trainer = make({"loss={name: test_hungry, failures: 3}"});
   expect_error<RunError>([&] { trainer->run(); }, "out of memory", "step 1",
@@ -128,7 +167,8 @@ TEST_F(LargeBatchTest, ParametersOfTheLossAreTrainedAndKept) {
 }
 
 TEST_F(LargeBatchTest, HeadEpochsLeaveTheBackboneAlone) {
-  const auto trainer = make({"train.head_epochs=3", "eval.every=0"});
+  const auto trainer =
+      make({"train.head_epochs=3", "train.stop_epoch=3", "eval.every=0"});
   const auto before = trainer->net().backbone().parameters()[0].clone();
   const auto head = trainer->net().named_parameters()["head.linear.weight"];
   const Tensor head_before = head.clone();
@@ -136,6 +176,24 @@ TEST_F(LargeBatchTest, HeadEpochsLeaveTheBackboneAlone) {
   EXPECT_TRUE(
       same_bits(before, trainer->net().backbone().parameters()[0].detach()));
   EXPECT_GT(max_difference(head_before, head), 0);
+}
+
+// A class that is in no batch has no gradient, and Adam would make full steps
+// of its decay alone.
+TEST_F(LargeBatchTest, WeightDecayLeavesWhatTheLossLearnsAlone) {
+  const auto betas_after_a_step = [&](const std::string& more) {
+    make({"loss={name: margin, beta_per_class: true" + more + "}",
+          "sampler.batch=8", "optimizer.weight_decay=0.1", "train.steps=1",
+          "eval.every=0"})
+        ->run();
+    const SafetensorsFile saved(folder_.file("checkpoints/last.safetensors"));
+    std::vector<float> betas(6);
+    saved.read_into(*saved.find("loss.beta"), betas.data());
+    std::filesystem::remove_all(folder_.path());
+    return std::count(betas.begin(), betas.end(), 1.2f);
+  };
+  EXPECT_EQ(betas_after_a_step(""), 4);  // two of six classes in the batch
+  EXPECT_EQ(betas_after_a_step(", decay: true"), 0);
 }
 
 TEST_F(LargeBatchTest, StartsFromAnotherRun) {
@@ -155,6 +213,23 @@ TEST_F(LargeBatchTest, StartsFromAnotherRun) {
   }
   ASSERT_FALSE(log.notes().empty());
   EXPECT_NE(log.notes()[0].find("last.safetensors"), std::string::npos);
+}
+
+TEST_F(LargeBatchTest, SaysThatWeightsSawOtherPictures) {
+  make({"train.epochs=1", "eval.every=0"})->run();
+  const auto warnings = [&](const std::string& change) {
+    const TempDir second;
+    const RunConfig config = tiny_config(
+        {"train.init_from=" + folder_.path(), change, "eval.every=0"});
+    const auto data = make_data_set(config.section("data"));
+    const LogCapture log;
+    Trainer(config, *data, second.path(), c10::kCPU, silent_progress())
+        .evaluate_now();
+    return join(log.warnings());
+  };
+  EXPECT_EQ(warnings("train.seed=1"), "");
+  const std::string said = warnings("model.input.mean=[0.2]");
+  EXPECT_NE(said.find("another model.input.mean;"), std::string::npos) << said;
 }
 
 TEST_F(LargeBatchTest, ResumingNeedsNoWeightsToStartFrom) {
@@ -186,21 +261,30 @@ TEST_F(LargeBatchTest, AHeadOfAnotherSizeIsToldOf) {
 
 TEST_F(LargeBatchTest, StopsEarlyWithTheSameSchedule) {
   make({"train.stop_epoch=2", "eval.every=0"})->run();
-  const std::string stopped = file("log.jsonl");
-  EXPECT_EQ(read_loss_curve(folder_.file("log.jsonl")).size(), 6u);
+  const std::vector<double> stopped = learning_rates();
+  EXPECT_EQ(stopped.size(), 6u);
   std::filesystem::remove_all(folder_.path());
   make({"eval.every=0"})->run();
-  const auto learning_rates = [](const std::string& text) {
-    std::vector<double> rates;
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-      const auto record = nlohmann::json::parse(line);
-      if (record.at("kind") == "step") rates.push_back(record.at("lr"));
-    }
-    rates.resize(6);
-    return rates;
-  };
-  EXPECT_EQ(learning_rates(stopped), learning_rates(file("log.jsonl")));
+  std::vector<double> whole = learning_rates();
+  whole.resize(6);
+  EXPECT_EQ(stopped, whole);
+}
+
+// As published code has it: epochs and milestones are counted without them.
+TEST_F(LargeBatchTest, HeadEpochsComeBeforeTheOthersAndTheSchedule) {
+  const LogCapture log;
+  make({"train.head_epochs=1", "eval.every=0"})->run();
+  std::vector<double> rates = learning_rates();
+  ASSERT_EQ(rates.size(), 12u);
+  EXPECT_EQ(std::count(rates.begin(), rates.begin() + 3, 0.003), 3);
+  rates.erase(rates.begin(), rates.begin() + 3);
+  ASSERT_FALSE(log.notes().empty());
+  EXPECT_EQ(log.notes()[0],
+            "epochs: 1 of the head and what the loss learns, then 3 of the "
+            "whole network");
+  std::filesystem::remove_all(folder_.path());
+  make({"eval.every=0"})->run();
+  EXPECT_EQ(learning_rates(), rates);
 }
 
 TEST_F(LargeBatchTest, TheCacheChangesNothing) {

@@ -111,8 +111,9 @@ TEST(Recipes, OfHistHaveThePublishedSettings) {
                  {"optimizer.weight_decay", "5e-05"},
                  {"schedule.gamma", "0.5"},
                  {"schedule.milestones", "[5, 10, 15, 20, 25, 30, 35]"},
+                 {"loss.decay", "true"},
                  {"train.epochs", "40"},
-                 {"train.head_epochs", "1"},
+                 {"train.head_epochs", "1"},  // before the others
                  {"published.recall_any@1", "71.4"}});
   expect_values(load_recipe("hist/cars196_resnet50.yaml"),
                 {{"loss.alpha", "0.9"},
@@ -148,6 +149,8 @@ TEST(Recipes, OfTheStudyHaveThePublishedSettings) {
                  {"miner.p_switch", "0.35"},
                  {"optimizer.lr", "1e-05"},
                  {"optimizer.weight_decay", "4e-04"},
+                 {"optimizer.decay_norms", "true"},
+                 {"loss.decay", "false"},  // of the network alone
                  {"schedule.name", "constant"},
                  {"train.epochs", "150"}});
   expect_values(load_row("revisiting/table6_sop.yaml", {"Histogram"}),
@@ -160,7 +163,9 @@ TEST(Recipes, OfTheStudyHaveThePublishedSettings) {
                 {{"loss.squared", "true"}});
   expect_values(
       load_row("revisiting/table8_cars196_samplers.yaml", {"Softmax", "FRD"}),
-      {{"sampler.name", "frechet"}, {"loss.temperature", "0.05"}});
+      {{"sampler.name", "frechet"},
+       {"loss.temperature", "0.05"},
+       {"loss.decay", "false"}});
 }
 
 // Cakir et al., CVPR 2019, supplement.
@@ -214,9 +219,9 @@ TEST(Recipes, ReferenceOnCars) {
                  {"model.bn", "stats"},
                  {"model.precision", "bf16"},
                  {"optimizer.lr", "3e-04"},
-                 {"schedule.milestones", "[18.8, 32.8]"},
-                 {"train.epochs", "40"},
-                 {"eval.every", "10"}});
+                 {"schedule.milestones", "[10.3, 18]"},
+                 {"train.epochs", "22"},
+                 {"eval.every", "6"}});
 }
 
 }  // namespace

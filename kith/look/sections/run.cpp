@@ -36,12 +36,19 @@ std::string facts_text(const RunRecord& run, const std::vector<Fact>& facts) {
   return texts.empty() ? kDash : join(texts);
 }
 
+/// "40", or "1 + 40" if the head alone is trained first.
+std::string epochs_of(const RunRecord& run) {
+  const std::string head = value_at(run.config, "train.head_epochs");
+  const std::string epochs = value_at(run.config, "train.epochs");
+  return head.empty() || head == "0" ? epochs : head + " + " + epochs;
+}
+
 /// How far the run is.
 std::string state_of(const RunRecord& run) {
   if (run.finished) return "finished";
   if (run.steps.empty()) return "not finished: no step is logged";
   const LoggedStep& last = run.steps.back();
-  const std::string epochs = value_at(run.config, "train.epochs");
+  const std::string epochs = epochs_of(run);
   return "not finished: step " + count_text(last.step) + ", in epoch " +
          count_text(last.epoch + 1) + (epochs.empty() ? "" : " of " + epochs);
 }
@@ -90,7 +97,8 @@ const std::vector<Row>& rows() {
        }},
       {"Epochs",
        [](const RunRecord& run) {
-         return facts_text(run, {{"", "train.epochs"}});
+         const std::string epochs = epochs_of(run);
+         return epochs.empty() ? std::string(kDash) : epochs;
        }},
       {"Seed",
        [](const RunRecord& run) {
