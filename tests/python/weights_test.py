@@ -5,11 +5,9 @@ usage: KITH_TEST_PROGRAM=PROGRAM weights_test.py
 
 import argparse
 import collections
-import json
 import os
 import pathlib
 import pickle
-import struct
 import subprocess
 import tempfile
 import unittest
@@ -21,27 +19,9 @@ find_python.need("numpy", "torch")
 import numpy as np
 import torch
 
+from read_safetensors import read_safetensors
+
 DUMP = os.environ["KITH_TEST_PROGRAM"]
-DTYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16,
-          "BF16": torch.bfloat16, "I64": torch.int64, "I32": torch.int32,
-          "U8": torch.uint8, "BOOL": torch.bool}
-
-
-def load_safetensors(path):
-    """The format is simple enough to need no package."""
-    data = pathlib.Path(path).read_bytes()
-    length, = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8:8 + length])
-    tensors = {}
-    for name, entry in header.items():
-        if name == "__metadata__":
-            continue
-        begin, end = (8 + length + each for each in entry["data_offsets"])
-        dtype = DTYPES[entry["dtype"]]
-        flat = (torch.frombuffer(bytearray(data[begin:end]), dtype=dtype)
-                if end > begin else torch.empty(0, dtype=dtype))
-        tensors[name] = flat.reshape(entry["shape"])
-    return tensors
 
 
 class Gadget:
@@ -79,7 +59,7 @@ class Case(unittest.TestCase):
         print(path, out, sep="\n", file=self.program.stdin, flush=True)
         answer = self.program.stdout.readline()
         self.assertTrue(answer.endswith("\n"), "the program died")
-        return answer.strip() or load_safetensors(out)
+        return answer.strip() or read_safetensors(out)
 
     def saved(self, value, **options):
         """The file of each format of torch.save."""
