@@ -1,5 +1,6 @@
 #include "kith/ops/finite.h"
 
+#include <cmath>
 #include <vector>
 
 #include <torch/torch.h>
@@ -8,6 +9,7 @@ namespace kith {
 
 bool all_finite(const Tensor& values) {
   if (values.numel() == 0 || !values.is_floating_point()) return true;
+  if (values.numel() == 1) return std::isfinite(values.item<double>());
   // NaN if there is one.
   const auto [least, most] = torch::aminmax(values.detach());
   return torch::stack({least, most}).isfinite().all().item<bool>();
