@@ -31,7 +31,7 @@ from torch.nn import functional as F
 from read_safetensors import read_safetensors
 
 PROGRAM = os.environ["KITH_TEST_PROGRAM"]
-CLASSES, PER_CLASS, SIDE = 12, 4, 4
+CLASSES, PER_CLASS = 12, 4
 MEAN, STD = [0.4, 0.5, 0.6], [0.2, 0.25, 0.3]
 TEMPERATURE, MARGIN = 0.2, 0.3
 
@@ -40,8 +40,7 @@ CONFIG = {
     "data": {"name": "csv"},
     "sampler": {"name": "class_balanced", "batch": 16, "per_class": 4},
     "model": {
-        "input": {"size": SIDE, "colour": "rgb", "mean": MEAN, "std": STD},
-        "backbone": {"name": "mlp", "hidden": [16, 12], "activation": "tanh"},
+        "input": {"colour": "rgb", "mean": MEAN, "std": STD},
         "head": {"dim": 8, "pooling": "average", "layer_norm": "before",
                  "l2": True},
     },
@@ -49,6 +48,9 @@ CONFIG = {
     "eval": {"split": "none"},
     "log": {"every": 1},
 }
+# A backbone and the size of its pictures.
+MLP = {"name": "mlp", "hidden": [16, 12], "activation": "tanh"}, 4
+CONVNET = {"name": "convnet", "width": 12}, 16
 SOFTMAX = {"name": "norm_softmax", "temperature": TEMPERATURE, "lr": 0.02}
 BETA = {"name": "margin_all", "margin": MARGIN, "beta": 0.9, "learn": True,
         "beta_per_class": True, "lr": 0.004}
@@ -67,13 +69,13 @@ def write_png(path, pixels):
                      chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
-def write_pictures(folder):
+def write_pictures(folder, side):
     """Pictures of noise, those of a class alike; their pixels by path."""
     draw = random.Random(5)
     pictures, lines = {}, ["path,label,split"]
     for label in range(CLASSES):
-        base = [[[draw.randrange(200) for _ in range(3)] for _ in range(SIDE)]
-                for _ in range(SIDE)]
+        base = [[[draw.randrange(200) for _ in range(3)] for _ in range(side)]
+                for _ in range(side)]
         for number in range(PER_CLASS):
             name = f"{label}_{number}.png"
             pixels = [[[value + draw.randrange(56) for value in pixel]
@@ -85,13 +87,32 @@ def write_pictures(folder):
     return pictures
 
 
+def mlp(p, x):
+    x = x.flatten(1)
+    for layer in ("backbone.layer1", "backbone.layer2"):
+        x = torch.tanh(F.linear(x, p[layer + ".weight"], p[layer + ".bias"]))
+    return x
+
+
+def convnet(p, x):
+    """Changes the statistics of batch norm in `p`, as training does."""
+    for block in range(1, 5):
+        conv, norm = (f"backbone.block{block}_{each}."
+                      for each in ("conv", "norm"))
+        x = F.conv2d(x, p[conv + "weight"], padding=1)
+        x = x if block == 4 else F.max_pool2d(x, 2)
+        x = F.batch_norm(x, p[norm + "running_mean"], p[norm + "running_var"],
+                         p[norm + "weight"], p[norm + "bias"], training=True)
+        p[norm + "num_batches_tracked"] += 1
+        x = torch.relu(x)
+    return x.mean((2, 3))
+
+
 def embed(p, pixels):
     """[N, side, side, 3] bytes -> [N, dim]"""
     mean, std = (torch.tensor(each).double() for each in (MEAN, STD))
-    x = (pixels.double() / 255 - mean) / std
-    x = x.permute(0, 3, 1, 2).flatten(1)
-    for layer in ("backbone.layer1", "backbone.layer2"):
-        x = torch.tanh(F.linear(x, p[layer + ".weight"], p[layer + ".bias"]))
+    x = ((pixels.double() / 255 - mean) / std).permute(0, 3, 1, 2)
+    x = mlp(p, x) if "backbone.layer1.weight" in p else convnet(p, x)
     x = F.layer_norm(x, x.shape[1:], p["head.norm.weight"],
                      p["head.norm.bias"])
     x = F.linear(x, p["head.linear.weight"], p["head.linear.bias"])
@@ -161,9 +182,15 @@ def make_optimizer(config, parameters):
                            nesterov=options.get("nesterov", False))
 
 
-def train(config, parameters, plan, pictures):
+def is_statistic(name):
+    return "running_" in name or name.endswith("num_batches_tracked")
+
+
+def train(config, state, plan, pictures):
     """Takes the steps; returns learning rate, loss and gradient norm of each.
     """
+    parameters = {name: each for name, each in state.items()
+                  if not is_statistic(name)}
     options, steps_an_epoch = config["train"], 3
     head_epochs = options.get("head_epochs", 0)
     optimizer = make_optimizer(config, parameters)
@@ -179,7 +206,7 @@ def train(config, parameters, plan, pictures):
             group["lr"] = group["start"] * factor
         optimizer.zero_grad(set_to_none=True)
         pixels = torch.tensor([pictures[name] for name in batch["images"]])
-        loss = loss_of(parameters[learnt], embed(parameters, pixels),
+        loss = loss_of(parameters[learnt], embed(state, pixels),
                        torch.tensor(batch["classes"]))
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(
@@ -193,7 +220,7 @@ def train(config, parameters, plan, pictures):
 class Training(unittest.TestCase):
     def train_both(self, folder, config):
         """Parameters after kith's run, after PyTorch's, and before both."""
-        pictures = write_pictures(folder)
+        pictures = write_pictures(folder, config["model"]["input"]["size"])
         config["data"]["path"] = str(folder)
         (folder / "config.yaml").write_text(json.dumps(config))
         subprocess.run([PROGRAM, folder / "config.yaml", folder], check=True,
@@ -207,6 +234,9 @@ class Training(unittest.TestCase):
                     if name.startswith(("model.", "loss."))}
 
         start = parameters_of("start")
+        for name, each in start.items():  # the run with rate 0 gathered some
+            if is_statistic(name):
+                each.fill_(name.endswith("running_var"))
         theirs = {name: each.clone() for name, each in start.items()}
         expected = train(config, theirs, plan, pictures)
         log = map(json.loads,
@@ -220,13 +250,16 @@ class Training(unittest.TestCase):
         for record, (lr, loss, norm) in zip(log, expected):
             self.assertAlmostEqual(record["lr"], lr, delta=1e-12)
             self.assertAlmostEqual(record["loss"], loss, delta=1e-5)
-            self.assertAlmostEqual(record["grad_norm"], norm, delta=1e-5)
+            self.assertAlmostEqual(record["grad_norm"], norm,
+                                   delta=1e-5 * max(1, norm))
 
-    def check(self, optimizer, loss, schedule=None, **options):
+    def check(self, optimizer, loss, schedule=None, backbone=MLP, **options):
         config = copy.deepcopy(CONFIG)
-        config["optimizer"] = {"lr": 0.01, "weight_decay": 0.05, **optimizer}
+        config["optimizer"] = {"lr": 0.004, "weight_decay": 0.05, **optimizer}
         config["loss"] = loss
         config["schedule"] = schedule or {"name": "constant"}
+        model = config["model"]
+        model["backbone"], model["input"]["size"] = backbone
         config["train"].update(options)
         with tempfile.TemporaryDirectory() as folder:
             ours, theirs, start = self.train_both(pathlib.Path(folder), config)
@@ -266,6 +299,14 @@ class Training(unittest.TestCase):
         self.check({**sgd, "nesterov": True, "head_lr": 2, "loss_lr": 3}, BETA,
                    {"name": "cosine"}, head_epochs=1)
         self.check({**sgd, "momentum": 0, "decay_norms": False}, SOFTMAX)
+
+    def test_batch_norm(self):
+        sgd = {"name": "sgd", "lr": 0.001, "momentum": 0.9}
+        self.check(sgd, SOFTMAX, backbone=CONVNET)
+        adam = {"name": "adam", "lr": 0.001, "decay_norms": False}
+        self.check(adam, BETA,
+                   {"name": "step", "milestones": [1], "gamma": 0.3},
+                   backbone=CONVNET, head_epochs=1)
 
 
 if __name__ == "__main__":
