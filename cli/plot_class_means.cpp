@@ -138,7 +138,7 @@ void run_class_means(const ClassMeansFlags& flags) {
   const ClassMeans means = measure(flags.run, flags.device.apply());
   std::filesystem::create_directories(flags.out);
   const Tensor similarity =
-      torch::mm(means.learned, unit_rows(means.measured).t());
+      torch::mm(means.learned, normalize_rows(means.measured).t());
   const int64_t count = similarity.size(0);
   const Tensor nearest = similarity.argmax(1);
   const auto right =
