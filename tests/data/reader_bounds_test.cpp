@@ -46,10 +46,13 @@ std::string png_with(const std::string& chunks, bool behind = false) {
   return repair_png(png.insert(at, chunks));
 }
 
+/// What iCCP and zTXt hold: a name, and 7 MB packed in 7 KB.
+std::string packed_text() {
+  return std::string("a\0\0"sv) + deflated(std::string(7 * kMega, 'x'), true);
+}
+
 std::string png_texts(bool behind) {
-  std::string body("a\0\0"sv);
-  body += deflated(std::string(7 * kMega, 'x'), true);
-  return png_with(repeated(png_chunk("zTXt", body), kMega), behind);
+  return png_with(repeated(png_chunk("zTXt", packed_text()), kMega), behind);
 }
 
 std::string jpeg_segment(char marker, std::string_view body) {
@@ -65,8 +68,6 @@ std::string jpeg_with(const std::string& segments) {
 }
 
 Files pictures() {
-  std::string profile("a\0\0"sv);
-  profile += deflated(std::string(7 * kMega, 'x'), true);
   std::string exif("Exif\0\0MM\0\x2a\0\0\0\x08\xff\xff"sv);
   exif += std::string(60'000, '\1');
   const auto claims = [](int side) {
@@ -79,7 +80,7 @@ Files pictures() {
       {"png_texts_behind", "x.png", [] { return png_texts(true); },
        decode_file},
       {"png_profile", "x.png",
-       [=] { return png_with(png_chunk("iCCP", profile)); }, decode_file},
+       [] { return png_with(png_chunk("iCCP", packed_text())); }, decode_file},
       {"png_palettes", "x.png",
        [] {
          return png_with(numbered(kMega / 2, [](const std::string& i) {
