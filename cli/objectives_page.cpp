@@ -137,6 +137,9 @@ void write_section(std::ostream& out, const Section& section, bool published) {
       out << "\n```text\n" << part.facts.formula << "\n```\n";
     }
     out << "\n";
+    if (!part.embeddings.empty()) {
+      out << "- Embeddings: " << part.embeddings << "\n";
+    }
     write_facts(out, part.facts, published);
     write_options_of(out, part, shared, section.id);
   }
@@ -168,7 +171,9 @@ std::string objectives_page(const std::vector<Part>& losses,
       {"loss", "Losses",
        "A loss on tuples takes those of the miner that the configuration "
        "names; where it has a default miner, none need be named. The others "
-       "work on the whole batch.",
+       "work on the whole batch. The head of a network gives the embeddings "
+       "that its loss is defined on, unit vectors or embeddings of any length, "
+       "unless `model.head.l2` is set.",
        losses},
       {"miner", "Miners",
        "They choose the tuples of a batch that a loss is computed on.", miners},

@@ -13,13 +13,14 @@ struct Part {
   std::string summary;
   PartFacts facts;
   std::vector<OptionInfo> options;
+  std::string embeddings = {};  ///< Of a loss: those that it is defined on.
 };
 
 template <class Parts>
 std::vector<Part> parts_of(const Parts& registry) {
   std::vector<Part> parts;
   for (const auto& [name, entry] : registry.entries()) {
-    parts.push_back({name, entry.summary, entry.facts, entry.options()});
+    parts.push_back({name, entry.summary, entry.facts, entry.options(), {}});
   }
   return parts;
 }

@@ -57,7 +57,7 @@ class RecallAtKLoss final : public Loss {
     params_.t2 = options_.t2;
     params_.query_in_database = options_.query_in_database;
     if (options_.k.size() > RecallAtKParams::kMostK) {
-      throw ConfigError("loss.k has " + std::to_string(options_.k.size()) +
+      throw ConfigError("'loss.k' has " + std::to_string(options_.k.size()) +
                         " entries; at most " +
                         std::to_string(RecallAtKParams::kMostK));
     }

@@ -35,7 +35,9 @@ void HeadOptions::describe(OptionSet& set) {
           "At most so many training images, drawn by train.seed, are whitened; "
           "more than `dim` are needed.")
       .range(2);
-  set.add("l2", l2, "Embeddings are unit vectors.");
+  set.add("l2", l2,
+          "Embeddings are unit vectors; absent in a training: if its loss is "
+          "defined on them.");
 }
 
 Head::Head(const HeadOptions& options, const Backbone& backbone)

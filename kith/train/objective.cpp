@@ -6,6 +6,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/rng.h"
+#include "kith/train/loss_needs.h"
 
 namespace kith {
 namespace {
@@ -49,6 +50,7 @@ Objective::Objective(const RunConfig& config, const LossContext& context,
 
 void Objective::check(const RunConfig& config) const {
   const std::string& loss = name_of(config, "loss");
+  check_loss_needs(config, *loss_);
   if (miner_) {
     const std::vector<int64_t> widths = loss_->tuple_widths();
     if (widths.empty()) {

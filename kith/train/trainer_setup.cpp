@@ -2,11 +2,13 @@
 
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/options.h"
 #include "kith/models/weights.h"
 #include "kith/train/checkpoint.h"
 #include "kith/train/previous_checkpoint.h"
@@ -16,6 +18,29 @@
 #include "kith/train/whiten_head.h"
 
 namespace kith {
+namespace {
+
+/// Weights start worse where pictures come in other colours, or scaled in
+/// another way, than those they were trained with.
+void compare_inputs(const std::string& path, const ConfigNode& model) {
+  const ConfigNode before = read_checkpoint_info(path).config;
+  const ConfigNode* other = before.find("model");
+  const ConfigNode* theirs = other == nullptr ? nullptr : other->find("input");
+  if (theirs == nullptr) return;
+  std::vector<std::string> changed;
+  for (const char* key : {"colour", "mean", "std"}) {
+    const ConfigNode* node = theirs->find(key);
+    if (node != nullptr &&
+        to_yaml(*node) != to_yaml(*model.find("input")->find(key))) {
+      changed.push_back(std::string("model.input.") + key);
+    }
+  }
+  if (changed.empty()) return;
+  log_warning(path + ": these weights were trained with another " +
+              join(changed, " and ") + "; set it as there");
+}
+
+}  // namespace
 
 Trainer::Trainer(const RunConfig& config, const DataSet& data,
                  std::string folder, c10::Device device, Progress& progress)
@@ -128,6 +153,7 @@ void Trainer::load_start_weights() {
     path = find_checkpoint(
         run_path(config_.tree, "train.init_from", config_.train.init_from));
     report = start_from_checkpoint(path, *net_);
+    compare_inputs(path, config_.section("model"));
   } else if (!net_->options().weights.empty()) {
     path = run_path(config_.tree, "model.weights", net_->options().weights);
     report = load_weights(path, net_->backbone());

@@ -65,7 +65,9 @@ TEST(ListCommand, ShowsWhatValuesMetricsHaveAndWhichAreBetter) {
       EXPECT_EQ(part.at("range"), Json::parse("[0.0, null]"));
       EXPECT_EQ(part.at("better"), "neither");
     }
-    if (part.at("name") == "intra") EXPECT_EQ(part.at("better"), "smaller");
+    if (part.at("name") == "intra") {
+      EXPECT_EQ(part.at("better"), "smaller");
+    }
   }
 }
 

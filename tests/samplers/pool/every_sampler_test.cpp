@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "kith/core/tensor.h"
 #include "kith/samplers/epoch_use.h"
 #include "kith/samplers/sampler.h"
 #include "tests/samplers/plans.h"
