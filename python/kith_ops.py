@@ -5,7 +5,7 @@
 
     x = torch.randn(64, 128, requires_grad=True)
     labels = torch.arange(16).repeat(4)
-    loss = kith_ops.recall_at_k(x, labels, normalize=True)
+    loss = kith_ops.recall_at_k(x, labels)
     loss.backward()
 
 The similarity matrix is never held as a whole: `memory_mb` bounds what a call
@@ -104,12 +104,15 @@ def names() -> List[str]:
 def loss(name: str, embeddings: Tensor, labels: Tensor, **arguments) -> Tensor:
     """Any loss of kith by name, with the options `kith list losses` shows.
 
-    Every loss takes `normalize`; where it makes sense for it, it also takes
-    `tuples` (int64 [T, 2, 3 or 4], mined positions), `pairs` and `alphas` (see
-    `simix_pairs`) and `database`, `database_labels` and `self_index` (see
+    Every loss takes `normalize`. None, the default: embeddings are divided by
+    their norms where the loss is defined on unit vectors, as `kith loss` and
+    `kith train` do; `npair`, `lifted`, `angular` and `angular_all` take them as
+    they are. Where it makes sense for it, a loss also takes `tuples` (int64
+    [T, 2, 3 or 4], mined positions), `pairs` and `alphas` (see `simix_pairs`)
+    and `database`, `database_labels` and `self_index` (see
     `recall_at_k`). `seed` is for what a loss draws itself.
 
-        loss("contrastive", x, labels, normalize=True, neg_margin=0.8)
+        loss("contrastive", x, labels, neg_margin=0.8)
 
     Returns a scalar of the type of `embeddings`, differentiable once.
     """
@@ -127,7 +130,7 @@ def recall_at_k(
     t1: float = 1.0,
     t2: float = 0.01,
     query_in_database: bool = False,
-    normalize: bool = False,
+    normalize: Optional[bool] = None,
     database: Optional[Tensor] = None,
     database_labels: Optional[Tensor] = None,
     self_index: Optional[Tensor] = None,
@@ -147,15 +150,17 @@ def recall_at_k(
 
     Arguments:
         embeddings: [M, D] float32 or float64 (half precision is computed in
-            float32), on a CPU or a GPU; unit vectors, or see `normalize`.
+            float32), on a CPU or a GPU, of any length.
         labels: [M] int64, any values in any order, on the same device.
         k: recall@k is averaged over these.
         t1: temperature of the sigmoid that counts ranks up to k.
         t2: temperature of the sigmoid that compares similarities.
         query_in_database: also rank the query against itself, as the
             published code does.
-        normalize: divide embeddings and database by their norms first; the
-            gradient is that of the vectors as given.
+        normalize: divide embeddings and database by their norms first, which
+            is the default (None) for a loss that, as this one, is defined on
+            unit vectors; the gradient is that of the vectors as given. False:
+            they are unit vectors already, or are to be taken as they are.
         database: [C, D], ranked for each of the embeddings instead of the
             embeddings themselves; gets a gradient too if it requires one.
         database_labels: [C] int64.
@@ -172,7 +177,7 @@ def recall_at_k(
 
     Returns a scalar of the type of `embeddings`, differentiable once.
 
-        x = torch.nn.functional.normalize(torch.randn(8, 4))
+        x = torch.randn(8, 4)
         recall_at_k(x, torch.tensor([0, 0, 1, 1, 2, 2, 3, 3]), k=(1, 2))
     """
     return torch.ops.kith.recall_at_k(
@@ -189,7 +194,7 @@ def smooth_ap(
     *,
     temperature: float = 0.01,
     query_in_database: bool = False,
-    normalize: bool = False,
+    normalize: Optional[bool] = None,
     database: Optional[Tensor] = None,
     database_labels: Optional[Tensor] = None,
     self_index: Optional[Tensor] = None,
@@ -226,7 +231,7 @@ def fast_ap(
     *,
     num_bins: int = 10,
     euclidean: bool = False,
-    normalize: bool = False,
+    normalize: Optional[bool] = None,
     database: Optional[Tensor] = None,
     database_labels: Optional[Tensor] = None,
     self_index: Optional[Tensor] = None,
@@ -267,7 +272,7 @@ def ap_quantised(
     labels: Tensor,
     *,
     num_bins: int = 20,
-    normalize: bool = False,
+    normalize: Optional[bool] = None,
     database: Optional[Tensor] = None,
     database_labels: Optional[Tensor] = None,
     self_index: Optional[Tensor] = None,

@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 #include <torch/version.h>
 
+#include "kith/losses/unit_embeddings.h"
 #include "kith/ops/known_gradient.h"
 #include "python/ops/run_loss.h"
 
@@ -126,12 +127,9 @@ void run_named(const c10::OperatorHandle& op, Stack* stack) {
 /// An operator is a function of its arguments: what a loss learns itself would
 /// have no place.
 bool has_parameters(const std::string& name) {
-  LossContext smallest;
-  smallest.classes = 2;
-  smallest.dim = 2;
   ConfigNode node = ConfigNode::map();
   node.set("name", ConfigNode::text(name));
-  return !loss_registry().make(node, name, smallest)->parameters().empty();
+  return !example_loss(node)->parameters().empty();
 }
 
 /// The losses that are operators.

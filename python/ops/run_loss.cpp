@@ -7,6 +7,7 @@
 #include <torch/torch.h>
 
 #include "kith/losses/row_loss.h"
+#include "kith/losses/unit_embeddings.h"
 #include "kith/ops/pairwise.h"
 #include "python/ops/nested_autograd.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 /// c10::optional in LibTorch 1, std::optional in 2.
 using MaybeTensor = decltype(std::declval<c10::IValue>().toOptional<Tensor>());
+using MaybeBool = decltype(std::declval<c10::IValue>().toOptional<bool>());
 using Outputs = std::tuple<Tensor, Tensor, Tensor>;
 
 Tensor or_none(const MaybeTensor& tensor) { return tensor.value_or(Tensor()); }
@@ -47,6 +49,21 @@ LossInput loss_input(const Tensor& embeddings, const Tensor& labels,
   return input;
 }
 
+/// Replaces every `old` in a text.
+std::string replaced(std::string text, std::string_view old,
+                     std::string_view with) {
+  for (size_t at = text.find(old); at != std::string::npos;
+       at = text.find(old, at + with.size())) {
+    text.replace(at, old.size(), with);
+  }
+  return text;
+}
+
+/// An error's message for those who give arguments and no configuration.
+std::string in_python(const std::string& message) {
+  return replaced(replaced(message, "'loss.", "'"), " (sampler.per_class)", "");
+}
+
 Tensor compute_value(const Loss& loss, LossInput input, bool normalize) {
   if (normalize) {
     TORCH_CHECK_VALUE(input.embeddings.dim() == 2,
@@ -61,7 +78,9 @@ Tensor compute_value(const Loss& loss, LossInput input, bool normalize) {
   try {
     return compute_loss(loss, input).value;
   } catch (const ConfigError& error) {
-    TORCH_CHECK_VALUE(false, error.what());
+    TORCH_CHECK_VALUE(false, in_python(error.what()));
+  } catch (const c10::ValueError& error) {
+    TORCH_CHECK_VALUE(false, in_python(error.what_without_backtrace()));
   }
 }
 
@@ -102,11 +121,12 @@ Outputs run_loss(const std::string& name, const std::string& options,
                  const MaybeTensor& database_labels,
                  const MaybeTensor& self_index, const MaybeTensor& tuples,
                  const MaybeTensor& pairs, const MaybeTensor& alphas,
-                 bool normalize, int64_t seed, bool with_gradient) {
+                 MaybeBool asked, int64_t seed, bool with_gradient) {
   // Autocast would round products to half precision.
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(
       c10::autocast_dispatch_keyset);
   const std::unique_ptr<Loss> loss = make_loss(name, options);
+  const bool normalize = asked ? takes_unit(*loss, *asked) : takes_unit(*loss);
   const LossInput input =
       loss_input(embeddings, labels, database, database_labels, self_index,
                  tuples, pairs, alphas, seed);
@@ -124,7 +144,8 @@ Outputs loss_shapes(const std::string& name, const std::string& options,
                     const Tensor& embeddings, const Tensor& labels,
                     const MaybeTensor& database, const MaybeTensor&,
                     const MaybeTensor&, const MaybeTensor&, const MaybeTensor&,
-                    const MaybeTensor&, bool, int64_t, bool with_gradient) {
+                    const MaybeTensor&, MaybeBool, int64_t,
+                    bool with_gradient) {
   make_loss(name, options);
   TORCH_CHECK_VALUE(embeddings.dim() == 2 && embeddings.is_floating_point(),
                     "embeddings must be floating point [M, D], got ",
@@ -147,9 +168,14 @@ std::tuple<Tensor, Tensor> simix_pairs(const Tensor& labels, int64_t seed,
   TORCH_CHECK_VALUE(labels.dim() == 1 && labels.scalar_type() == at::kLong,
                     "labels must be int64 [M], got ", labels.scalar_type(), " ",
                     labels.sizes());
-  const MixedPairs mixed =
-      random_pairs(labels, static_cast<uint64_t>(seed), limit);
-  return {mixed.pairs.to(labels.device()), mixed.alphas.to(labels.device())};
+  try {
+    const MixedPairs mixed =
+        random_pairs(labels, static_cast<uint64_t>(seed), limit);
+    return {mixed.pairs.to(labels.device()), mixed.alphas.to(labels.device())};
+  } catch (const c10::ValueError& error) {
+    TORCH_CHECK_VALUE(false, replaced(in_python(error.what_without_backtrace()),
+                                      "simix_limit", "limit"));
+  }
 }
 
 }  // namespace
@@ -166,7 +192,7 @@ std::unique_ptr<Loss> make_loss(const std::string& name,
                       "which an operator cannot learn");
     return loss;
   } catch (const ConfigError& error) {
-    TORCH_CHECK_VALUE(false, error.what());
+    TORCH_CHECK_VALUE(false, in_python(error.what()));
   }
 }
 

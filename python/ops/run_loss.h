@@ -13,7 +13,7 @@ inline constexpr const char* kInputs =
     "Tensor embeddings, Tensor labels, *, Tensor? database=None, "
     "Tensor? database_labels=None, Tensor? self_index=None, "
     "Tensor? tuples=None, Tensor? pairs=None, Tensor? alphas=None, "
-    "bool normalize=False, int seed=0";
+    "bool? normalize=None, int seed=0";
 /// How many they are, and where among them the differentiable ones stand.
 inline constexpr size_t kInputCount = 10;
 inline constexpr size_t kEmbeddings = 0;

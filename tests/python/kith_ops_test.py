@@ -19,15 +19,16 @@ class RecallAtK(Case):
         for options in ({}, {"k": (1,)}, {"k": (2, 5), "t1": 0.5, "t2": 0.1},
                         {"query_in_database": True, "t2": 0.05}):
             x, labels = batch()
-            self.check(kith_ops.recall_at_k(x, labels, **options),
-                       recall_at_k(x, labels, **options), [x])
+            self.check(
+                kith_ops.recall_at_k(x, labels, normalize=False, **options),
+                recall_at_k(x, labels, **options), [x])
 
     def test_float32(self):
         wide, labels = batch()
         expected = recall_at_k(wide, labels, t2=0.1)
         gradient, = torch.autograd.grad(expected, wide)
         x = wide.detach().float().requires_grad_(True)
-        value = kith_ops.recall_at_k(x, labels, t2=0.1)
+        value = kith_ops.recall_at_k(x, labels, t2=0.1, normalize=False)
         value.backward()
         self.assertEqual(x.grad.dtype, torch.float32)
         self.assertAlmostEqual(value.item(), expected.item(), places=5)
@@ -48,10 +49,11 @@ class RecallAtK(Case):
     def test_gradcheck(self):
         x, labels = batch()
         self.assertTrue(torch.autograd.gradcheck(
-            lambda x: kith_ops.recall_at_k(x, labels, t2=0.2), [x]))
+            lambda x: kith_ops.recall_at_k(x, labels, t2=0.2, normalize=False),
+            [x]))
         scaled = (x.detach() * torch.linspace(0.5, 2, len(x))[:, None]).double()
         self.assertTrue(torch.autograd.gradcheck(
-            lambda x: kith_ops.recall_at_k(x, labels, t2=0.2, normalize=True),
+            lambda x: kith_ops.recall_at_k(x, labels, t2=0.2),
             [scaled.requires_grad_(True)]))
 
     def test_gradcheck_of_queries_and_database(self):
@@ -68,14 +70,15 @@ class RecallAtK(Case):
         for extra in ({}, {"self_index": place},
                       {"self_index": place, "query_in_database": True}):
             where = dict(database=y, database_labels=y_labels, t2=0.1, **extra)
-            self.check(kith_ops.recall_at_k(x, labels, **where),
+            self.check(kith_ops.recall_at_k(x, labels, normalize=False, **where),
                        recall_at_k(x, labels, **where), [x, y])
         # Only one of the two requires a gradient.
         where = dict(database=y.detach(), database_labels=y_labels, t2=0.1)
-        self.check(kith_ops.recall_at_k(x, labels, **where),
+        self.check(kith_ops.recall_at_k(x, labels, normalize=False, **where),
                    recall_at_k(x, labels, **where), [x])
         where["database"] = y
-        self.check(kith_ops.recall_at_k(x.detach(), labels, **where),
+        self.check(kith_ops.recall_at_k(x.detach(), labels, normalize=False,
+                                        **where),
                    recall_at_k(x.detach(), labels, **where), [y])
 
     def test_normalize(self):
@@ -85,13 +88,16 @@ class RecallAtK(Case):
             x *= torch.linspace(0.1, 3, len(x))[:, None]
             y *= torch.linspace(4, 0.2, len(y))[:, None]
         unit = torch.nn.functional.normalize
-        self.check(kith_ops.recall_at_k(x, labels, normalize=True, t2=0.1),
-                   recall_at_k(unit(x), labels, t2=0.1), [x])
-        self.check(
-            kith_ops.recall_at_k(x, labels, normalize=True, t2=0.1, database=y,
-                                 database_labels=y_labels),
-            recall_at_k(unit(x), labels, t2=0.1, database=unit(y),
-                      database_labels=y_labels), [x, y])
+        for options in ({}, {"normalize": None}, {"normalize": True}):
+            self.check(kith_ops.recall_at_k(x, labels, t2=0.1, **options),
+                       recall_at_k(unit(x), labels, t2=0.1), [x])
+            self.check(
+                kith_ops.recall_at_k(x, labels, t2=0.1, database=y,
+                                     database_labels=y_labels, **options),
+                recall_at_k(unit(x), labels, t2=0.1, database=unit(y),
+                            database_labels=y_labels), [x, y])
+        self.check(kith_ops.recall_at_k(x, labels, normalize=False, t2=0.1),
+                   recall_at_k(x, labels, t2=0.1), [x])
 
     def test_simix(self):
         x, labels = batch()
@@ -102,15 +108,16 @@ class RecallAtK(Case):
         self.assertTrue(torch.equal(alphas, again[1]))
         everything = mixed(x, labels, pairs, alphas)
         self.check(
-            kith_ops.recall_at_k(x, labels, t2=0.1, pairs=pairs, alphas=alphas),
+            kith_ops.recall_at_k(x, labels, t2=0.1, pairs=pairs, alphas=alphas,
+                                 normalize=False),
             recall_at_k(*everything, t2=0.1), [x])
 
     def test_small_budget(self):
         generator = torch.Generator().manual_seed(1)
         x = torch.randn(600, 8, generator=generator, dtype=torch.float64)
         labels = torch.arange(600) % 150
-        large = kith_ops.recall_at_k(x, labels, normalize=True)
-        small = kith_ops.recall_at_k(x, labels, normalize=True, memory_mb=1)
+        large = kith_ops.recall_at_k(x, labels)
+        small = kith_ops.recall_at_k(x, labels, memory_mb=1)
         self.assertAlmostEqual(large.item(), small.item(), places=12)
 
     def test_no_positives(self):
@@ -215,16 +222,18 @@ class OtherRankingLosses(Case):
                 with self.subTest(ours.__name__, extra=list(extra)):
                     x, labels = batch()
                     inputs = [x, y] if extra else [x]
-                    self.check(ours(x, labels, **options, **extra),
-                               formula(x, labels, **options, **extra), inputs)
-                    self.check(ours(x, labels), formula(x, labels), [x])
+                    self.check(
+                        ours(x, labels, normalize=False, **options, **extra),
+                        formula(x, labels, **options, **extra), inputs)
+                    self.check(ours(x, labels, normalize=False),
+                               formula(x, labels), [x])
 
     def test_simix(self):
         x, labels = batch()
         pairs, alphas = kith_ops.simix_pairs(labels, seed=3)
         everything = mixed(x, labels, pairs, alphas)
         self.check(kith_ops.smooth_ap(x, labels, temperature=0.1, pairs=pairs,
-                                      alphas=alphas),
+                                      alphas=alphas, normalize=False),
                    smooth_ap(*everything, temperature=0.1), [x])
 
 
@@ -255,6 +264,27 @@ class AnyLoss(Case):
                 self.assertTrue(torch.isfinite(x.grad).all().item())
                 # Of a function of directions alone.
                 self.assertLess((x * x.grad).sum(1).abs().max().item(), 1e-9)
+
+    def test_normalizes_where_the_loss_is_defined_on_unit_vectors(self):
+        raw = {"angular", "angular_all", "lifted", "npair"}
+        self.assertLess(raw, set(kith_ops.names()))
+        for name in kith_ops.names():
+            with self.subTest(name):
+                x, labels = batch()
+                with torch.no_grad():
+                    x *= torch.linspace(0.2, 4, len(x))[:, None]
+                options = {"normalize": False}
+                try:
+                    kith_ops.loss(name, x, labels)
+                except ValueError as error:
+                    self.assertIn("needs tuples", str(error))
+                    options["tuples"] = triplets(labels)
+                # The gradient through plain PyTorch's normalisation.
+                given = x if name in raw else torch.nn.functional.normalize(x)
+                expected = kith_ops.loss(name, given, labels, **options)
+                del options["normalize"]
+                self.check(kith_ops.loss(name, x, labels, **options), expected,
+                           [x])
 
     def test_losses_with_parameters_have_no_operator(self):
         x, labels = batch()
