@@ -29,7 +29,7 @@ Tensor common_scale(const Tensor& x) {
   return row_scales(largest.masked_fill(largest.isfinite().logical_not(), 0)
                         .amax()
                         .view({1, 1}))
-      .view({});
+      .squeeze();
 }
 
 }  // namespace

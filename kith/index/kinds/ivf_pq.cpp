@@ -103,8 +103,9 @@ class IvfPqIndex final : public VectorIndex {
                             shape.lists);
     shape.seed = input_.seed;
     check_enough(rows.size(0));
-    index_ = make_faiss_ivf_pq(shape);
-    index_->train(rows);
+    auto made = make_faiss_ivf_pq(shape);
+    made->train(rows);  // or throws, and what there was stays
+    index_ = std::move(made);
   }
 
   void add(const Tensor& rows) override { trained().add(rows); }
