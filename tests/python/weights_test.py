@@ -19,7 +19,7 @@ find_python.need("numpy", "torch")
 import numpy as np
 import torch
 
-from read_safetensors import read_safetensors
+from read_safetensors import DTYPES, read_safetensors
 
 DUMP = os.environ["KITH_TEST_PROGRAM"]
 
