@@ -7,18 +7,43 @@ if(KITH_WITH_TORCH)
   list(APPEND installed kith kith_torch_api)
 endif()
 install(TARGETS ${installed} EXPORT kithTargets)
-# The libraries lie beside each other; LibTorch where it was found. In the build
-# folder the same paths come first: CMake fills a run path that is shorter than
-# the installed one up with colons, and an empty element is the current folder.
+
+# Where a target's file is built.
+function(kith_folder_of target result)
+  get_target_property(kind ${target} TYPE)
+  set(property LIBRARY_OUTPUT_DIRECTORY)
+  if(kind STREQUAL "EXECUTABLE")
+    set(property RUNTIME_OUTPUT_DIRECTORY)
+  endif()
+  get_target_property(folder ${target} ${property})
+  if(NOT folder)
+    get_target_property(folder ${target} BINARY_DIR)
+  endif()
+  set(${result} ${folder} PARENT_SCOPE)
+endfunction()
+
+# The libraries lie beside each other; LibTorch where it was found. Files are
+# linked once, with what is right in the build folder and where they are
+# installed: otherwise CMake ends the first kind of run path with a colon, as room
+# for the second, and the loader reads an empty element as the current folder.
 set(KITH_RUN_PATH "$ORIGIN;$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+kith_folder_of(kith_base libraries)
 foreach(target kith_base kith kith_ops kith_program)
   if(TARGET ${target})
+    kith_folder_of(${target} folder)
+    file(RELATIVE_PATH way ${folder} ${libraries})
+    set(run_path ${KITH_RUN_PATH})
+    if(way)
+      list(APPEND run_path "$ORIGIN/${way}")
+      list(REMOVE_DUPLICATES run_path)
+    endif()
     set_target_properties(${target} PROPERTIES
-      BUILD_RPATH "${KITH_RUN_PATH}"
-      INSTALL_RPATH "${KITH_RUN_PATH}"
+      INSTALL_RPATH "${run_path}"
+      BUILD_WITH_INSTALL_RPATH ON
       INSTALL_RPATH_USE_LINK_PATH ON)
   endif()
 endforeach()
+
 install(DIRECTORY kith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h"
   # Of use inside the library only; some need Boost or nlohmann-json, which
