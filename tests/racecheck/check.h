@@ -3,6 +3,8 @@
 // What the program for compute-sanitizer is made of: checks that register
 // themselves, as losses do, and memory that host and GPU both see.
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -39,8 +41,19 @@ class Shared {
 
   T* data() const { return data_; }
   T& operator[](int64_t i) const { return data_[i]; }
-  bool same_bits(const Shared& other) const {
-    return std::memcmp(data_, other.data_, bytes()) == 0;
+  /// Equal but for rounding, and no NaN.
+  bool is_close_to(const Shared& other) const {
+    const double digits = sizeof(T) == sizeof(float) ? 1e-4 : 1e-10;
+    double largest = 0;
+    for (int64_t i = 0; i < count_; ++i) {
+      largest = std::max(largest, std::abs(static_cast<double>(data_[i])));
+    }
+    for (int64_t i = 0; i < count_; ++i) {
+      const double away = std::abs(static_cast<double>(data_[i]) -
+                                   static_cast<double>(other.data_[i]));
+      if (!(away <= digits * largest)) return false;
+    }
+    return true;
   }
 
  private:
