@@ -10,8 +10,11 @@ namespace kith {
 bool all_finite(const Tensor& values) {
   if (values.numel() == 0 || !values.is_floating_point()) return true;
   if (values.numel() == 1) return std::isfinite(values.item<double>());
-  // NaN if there is one.
-  const auto [least, most] = torch::aminmax(values.detach());
+  // Of half precision the CPU knows no least and most.
+  const bool wide =
+      values.scalar_type() == at::kFloat || values.scalar_type() == at::kDouble;
+  const Tensor known = wide ? values.detach() : values.detach().to(at::kFloat);
+  const auto [least, most] = torch::aminmax(known);  // NaN if there is one
   return torch::stack({least, most}).isfinite().all().item<bool>();
 }
 
@@ -25,9 +28,8 @@ std::string first_bad_tensor(const NamedTensors& tensors) {
   const torch::NoGradGuard no_grad;
   std::vector<Tensor> values;
   for (const auto& [name, tensor] : tensors) {
-    if (tensor.is_floating_point() && tensor.numel() > 0) {
-      values.push_back(tensor.detach());
-    }
+    if (!tensor.is_floating_point() || tensor.numel() == 0) continue;
+    values.push_back(tensor.detach());
   }
   if (values.empty()) return "";
   std::vector<Tensor> norms = at::_foreach_norm(values);

@@ -47,7 +47,7 @@ TEST(ListCommand, ShowsOptionsAndDefaults) {
 }
 
 TEST(ListCommand, ShowsWhatValuesMetricsHaveAndWhichAreBetter) {
-  const std::string text = expect_success({"list", "metrics"}).out;
+  const std::string text = "\n" + expect_success({"list", "metrics"}).out;
   const auto line_of = [&](const std::string& name) {
     const size_t at = text.find("values: ", text.find("\n" + name + ": "));
     return text.substr(at, text.find('\n', at) - at);

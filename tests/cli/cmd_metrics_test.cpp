@@ -279,7 +279,9 @@ TEST(MetricsCommand, RefusesAGalleryOfAnotherSize) {
   const GoldenFiles golden = golden_files("metrics_query_gallery").front();
   const TempDir folder;
   const std::string gallery = folder.file("g.npy");
-  write_npy(gallery, make_array(DType::kF32, {500, 3}));
+  Array rows = make_array(DType::kF32, {500, 3});
+  for (float& value : rows.values<float>()) value = 1;
+  write_npy(gallery, rows);
   expect_failure(1,
                  {"metrics", "--embeddings", golden.path("query"), "--labels",
                   golden.path("query_labels"), "--gallery-embeddings", gallery,

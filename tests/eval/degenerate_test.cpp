@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,116 +15,16 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
-#include "kith/core/tensor_io.h"
 #include "kith/eval/clusters.h"
 #include "kith/eval/diagnostics.h"
 #include "kith/eval/embedded_split.h"
-#include "kith/ops/pairwise.h"
+#include "tests/eval/degenerate_rows.h"
 #include "tests/eval/naive_metrics.h"
 #include "tests/support/expect_error.h"
-#include "tests/support/temp_dir.h"
 #include "tests/support/torch/tensors.h"
 
 namespace kith {
 namespace {
-
-constexpr int64_t kItems = 40;
-constexpr int64_t kDim = 6;
-constexpr int64_t kBroken = 8;  ///< In a gallery or a query of every task.
-
-/// Embeddings as somebody has them, and what is to come of them.
-struct Case {
-  std::string name;
-  Tensor rows;            ///< [kItems, kDim] float32 or float64
-  std::string in_memory;  ///< What the error says; empty: right numbers.
-  std::string from_file;  ///< The same.
-};
-
-Tensor usual_rows(at::ScalarType type = at::kFloat) {
-  return (random_normal({kItems, kDim}, 5) + 0.5).to(type);
-}
-
-Tensor with_row(float value) {
-  Tensor rows = usual_rows();
-  rows[kBroken].fill_(value);
-  return rows;
-}
-
-Tensor with_number(float value) {
-  Tensor rows = usual_rows();
-  rows[kBroken][3] = value;
-  return rows;
-}
-
-std::vector<Case> cases() {
-  const Tensor rows = usual_rows();
-  const Tensor powers = torch::pow(10., torch::arange(kItems) % 41 - 20);
-  return {
-      {"as they are", rows, "", ""},
-      {"large", rows * 1e20, "", ""},
-      {"small", rows * 1e-25, "", ""},
-      {"at the end of float32", rows * 5e37, "", ""},
-      {"of all lengths", rows * powers.unsqueeze(1).to(at::kFloat), "", ""},
-      {"large in float64", usual_rows(at::kDouble) * 1e300, "", ""},
-      {"small in float64", usual_rows(at::kDouble) * 1e-300, "", ""},
-      {"half precision", (rows * 1e4).to(at::kHalf), "", ""},
-      {"all equal", rows[0].expand({kItems, kDim}).contiguous(), "", ""},
-      {"each twice", rows.slice(0, 0, kItems / 2).repeat({2, 1}), "", ""},
-      {"a NaN", with_number(NAN), "NaN", "has a NaN"},
-      {"plus infinity", with_number(INFINITY), "NaN", "has a NaN"},
-      {"minus infinity", with_number(-INFINITY), "NaN", "has a NaN"},
-      {"a row of NaN", with_row(NAN), "NaN", "has a NaN"},
-      // Its similarity with everything is 0; a file says what it is.
-      {"a row of zeros", with_row(0), "", "no direction"},
-      {"a row next to zero", with_row(1e-42F), "the length 2.4",
-       "no direction"},
-  };
-}
-
-std::vector<c10::Device> devices() {
-  std::vector<c10::Device> all = {c10::kCPU};
-  if (torch::cuda::is_available()) all.emplace_back(c10::kCUDA);
-  return all;
-}
-
-/// The same embeddings where evaluations get them from.
-class Sources {
- public:
-  explicit Sources(const Case& c) : rows_(c.rows) {}
-
-  /// As a network's embeddings are, once they are scaled.
-  Rows memory(const std::vector<int64_t>& items, c10::Device device) const {
-    const Tensor rows = picked(items);
-    const bool half = rows.scalar_type() == at::kHalf;
-    return normalize_rows(half ? rows.to(at::kFloat) : rows)
-        .to(device, at::kFloat);
-  }
-
-  /// Of a file that is loaded, or read in blocks if `memory_mb` is 0.
-  Rows file(const std::vector<int64_t>& items, c10::Device device,
-            int64_t memory_mb) {
-    const std::string path = folder_.file(std::to_string(files_++) + ".npy");
-    save_npy(path, picked(items));
-    return unit_rows(path, memory_mb, device);
-  }
-
-  /// In double, a row without direction as zeros.
-  Tensor unit() const {
-    const Tensor x = rows_.to(torch::kDouble);
-    const Tensor largest = x.abs().amax(1, /*keepdim=*/true);
-    const Tensor near_one = x / largest.masked_fill(largest == 0, 1);
-    return near_one / near_one.norm(2, 1, /*keepdim=*/true).clamp_min(0.5);
-  }
-
- private:
-  Tensor picked(const std::vector<int64_t>& items) const {
-    return rows_.index_select(0, labels_of(items));
-  }
-
-  Tensor rows_;
-  TempDir folder_;
-  int files_ = 0;
-};
 
 /// Test images with everything that some protocol wants: eight classes, two
 /// queries in the gallery of three, lists and right answers.
@@ -320,28 +221,37 @@ void for_each_source(const Check& check) {
   }
 }
 
-TEST(Degenerate, EveryProtocolGivesTheRightNumbersOrNone) {
-  const ImageList list = image_list();
-  const std::vector<NamedMetric> metrics = parse_metrics({"recall_any@1"});
+/// Of every protocol; of tasks of one name, which are draws, the first.
+std::vector<EvalTask> every_task() {
+  std::vector<EvalTask> all;
   for (const std::string& name : protocol_registry().names()) {
-    SCOPED_TRACE(name);
-    const auto tasks = eval_tasks(
-        *protocol_registry().at(name, "").make(ConfigNode::map(), ""), list,
-        Split::kTest);
-    for_each_source(
-        [&](const Tensor& unit, const std::string& why, const auto& rows) {
-          for (const EvalTask& task : tasks) {
-            SCOPED_TRACE(task.name);
-            const auto scored = [&] { return scored_task(task, rows); };
-            if (why.empty()) {
-              expect_ranks(scored(), rankings(task, unit));
-            } else {
-              expect_refused(scored, metrics, why);
-            }
-            if (::testing::Test::HasFailure()) return;  // one is enough
-          }
-        });
+    const auto protocol =
+        protocol_registry().at(name, "").make(ConfigNode::map(), "");
+    std::set<std::string> seen;
+    for (EvalTask& task : eval_tasks(*protocol, image_list(), Split::kTest)) {
+      if (!seen.insert(task.name).second) continue;
+      task.name = name + "/" + task.name;
+      all.push_back(std::move(task));
+    }
   }
+  return all;
+}
+
+TEST(Degenerate, EveryProtocolGivesTheRightNumbersOrNone) {
+  const std::vector<NamedMetric> metrics = parse_metrics({"recall_any@1"});
+  const std::vector<EvalTask> tasks = every_task();
+  for_each_source(
+      [&](const Tensor& unit, const std::string& why, const auto& rows) {
+        for (const EvalTask& task : tasks) {
+          SCOPED_TRACE(task.name);
+          const auto scored = [&] { return scored_task(task, rows); };
+          if (why.empty()) {
+            expect_ranks(scored(), rankings(task, unit));
+          } else {
+            expect_refused(scored, metrics, why);
+          }
+        }
+      });
 }
 
 naive::Set naive_set(const Tensor& unit) {

@@ -37,7 +37,10 @@ TEST(UnitRows, AreTheSameInMemoryAndInBlocks) {
     const Rows blocks = unit_rows(folder.file("x.npy"), 0, at::kCPU);
     EXPECT_TRUE(whole.in_memory().defined());
     EXPECT_FALSE(blocks.in_memory().defined());
-    EXPECT_TRUE(same_bits(whole.read(0, 50), normalize_rows(x.to(at::kFloat))));
+    // Scaled in double if that is the file's type, which may hold more.
+    const Tensor wide = type == at::kHalf ? x.to(at::kFloat) : x;
+    EXPECT_TRUE(
+        same_bits(whole.read(0, 50), normalize_rows(wide).to(at::kFloat)));
     EXPECT_TRUE(same_bits(blocks.read(13, 20), whole.read(13, 20)));
     EXPECT_EQ(blocks.read(50, 0).size(0), 0);
   }

@@ -9,7 +9,7 @@ namespace kith {
 namespace {
 
 TEST(AllFinite, FindsOneBadNumber) {
-  for (const auto type : {at::kFloat, at::kDouble, at::kHalf}) {
+  for (const auto type : {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16}) {
     EXPECT_TRUE(all_finite(torch::ones({7, 5}, type)));
     for (const double bad : {double{NAN}, HUGE_VAL, -HUGE_VAL}) {
       Tensor rows = torch::ones({7, 5}, type);

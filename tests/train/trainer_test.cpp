@@ -230,9 +230,9 @@ TEST_F(TrainerTest, AnEmbeddingThatIsNoNumberEndsTheRun) {
 }
 
 TEST_F(TrainerTest, BrokenWeightsAreNotSaved) {
-  const RunConfig config =
-      tiny_config({"optimizer.lr=1e39", "schedule={name: constant}",
-                   "train.steps=1", "eval.split=none"});
+  const RunConfig config = tiny_config(
+      {"optimizer={name: sgd, lr: 1e38, weight_decay: 1e5}",
+       "schedule={name: constant}", "train.steps=1", "eval.split=none"});
   expect_error<RunError>([&] { train(config); }, "NaN or infinity in ",
                          "after step 1", "optimizer.lr", "train.clip_norm");
   EXPECT_FALSE(
@@ -243,7 +243,8 @@ TEST_F(TrainerTest, BrokenWeightsAreNotSaved) {
 TEST_F(TrainerTest, TheLastGoodCheckpointStays) {
   // The rate jumps after the first epoch's three steps.
   const RunConfig config =
-      tiny_config({"schedule={name: step, milestones: [1], gamma: 1e42}",
+      tiny_config({"optimizer={name: sgd, lr: 1e-9, weight_decay: 1e5}",
+                   "schedule={name: step, milestones: [1], gamma: 1e47}",
                    "eval.split=none", "train.checkpoint_steps=1"});
   expect_error<RunError>([&] { train(config); }, "after step 4");
   const CheckpointInfo last =
