@@ -6,6 +6,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/rng.h"
+#include "kith/ops/pairwise.h"
 #include "kith/train/loss_needs.h"
 
 namespace kith {
@@ -117,7 +118,10 @@ LossOutput Objective::compute_with(const ObjectiveInput& input,
   loss.seed = rng(Stream::kSimix).next();
   if (miner_) {
     Rng draws = rng(Stream::kMiner);
-    loss.tuples = miner_->mine(input.embeddings.detach(), labels, draws);
+    // Miners compare unit vectors, also for a loss on embeddings of any length.
+    const Tensor x = input.embeddings.detach();
+    loss.tuples = miner_->mine(loss_->wants_unit() ? x : normalize_rows(x),
+                               labels, draws);
   }
   if (memory_ && input.epoch >= memory_after_) {
     loss.database = memory_->with(input.embeddings, labels);

@@ -56,6 +56,23 @@ TEST(Objective, MemoryIsUsedOnceItIsFilledAndTheEpochHasCome) {
             compute_loss(plain.loss(), direct).value.item<double>());
 }
 
+// Lengths say nothing about which negatives are near.
+TEST(Objective, MinesByUnitVectorsForALossOnAnyEmbeddings) {
+  const Objective objective =
+      make({"loss={name: npair, l2: 0}", "miner={name: batch_hard}"});
+  ObjectiveInput input = batch(1);
+  input.embeddings = input.embeddings * torch::linspace(0.1, 9, 8).unsqueeze(1);
+  Rng rng(0, Stream::kMiner, {0, 0});
+  const auto miner =
+      miner_registry().make(parse_config("name: batch_hard", ""), "miner");
+  const Tensor tuples =
+      miner->mine(normalize_rows(input.embeddings), input.labels, rng);
+  EXPECT_EQ(
+      value(objective, input),
+      compute_loss(objective.loss(), {input.embeddings, input.labels, tuples})
+          .value.item<double>());
+}
+
 TEST(Objective, MixedLabelsShareTheLoss) {
   const Objective objective = make({});
   ObjectiveInput mixed = batch(1);
