@@ -68,8 +68,8 @@ void record_start(ConfigNode& config, const std::string& out) {
   RunStart start = start_of(config);
   if (start.folder.empty()) start.folder = fs::current_path().string();
   // From there, so that both may move together.
-  start.out = real_path(out).lexically_relative(start.folder).string();
-  if (start.out.empty()) start.out = real_path(out).string();
+  start.out =
+      real_path(out).lexically_relative(real_path(start.folder)).string();
   config.set(kSection, write_options(start));
 }
 
@@ -84,9 +84,9 @@ void follow_run(ConfigNode& config, const std::string& place) {
   const fs::path then = fs::path(start.folder) / start.out;
   const fs::path now = run_at(place);
   if (real_path(then) == now) return;
-  const fs::path folder =
-      (now / fs::path(start.folder).lexically_relative(then.lexically_normal()))
-          .lexically_normal();
+  // From the run to where it was started, as it was then.
+  const fs::path folder = real_path(
+      now / fs::path(start.folder).lexically_relative(then.lexically_normal()));
   bool has_moved = false;
   for (const fs::path& path : relative_paths(config)) {
     has_moved |= !is_there(start.folder / path) && is_there(folder / path);

@@ -145,7 +145,8 @@ TEST(NearDuplicates, JsonNamesPicturesAndClasses) {
   EXPECT_EQ(pair["distance"], 3);
   EXPECT_EQ(pair["train"], "a/1.jpg");
   EXPECT_EQ(pair["train_class"], "vier");
-  EXPECT_EQ(pair["test"], "b/\xef\xbf\xbd.jpg");
+  EXPECT_EQ(pair["test"], "b/\\xff.jpg");
+  EXPECT_EQ(pair["test_bytes"], "622fff2e6a7067");
   EXPECT_EQ(pair["test_class"], "5");
 }
 

@@ -83,7 +83,8 @@ TEST(MakePictures, OfTheModelsInputAreScaledWithIt) {
 }
 
 TEST(MakePictures, AtScaleOneAreTheModelsInput) {
-  const auto input = read<InputOptions>("{size: 4, filter: bicubic}");
+  const auto input =
+      read<InputOptions>("{size: 4, filter: bicubic, colour: grey}");
   Rng rng(0, Stream::kAugment);
   EXPECT_EQ(make_pictures(pattern(50, 40), input, {}).front().pixels,
             prepare_image(pattern(50, 40), input, {}, rng).pixels);
@@ -136,6 +137,7 @@ TEST(DescriptorOptions, AreRead) {
 // The model's own input, with its multiples.
 TEST(MakePictures, OfAnyShapeAreScaledInputs) {
   InputOptions input;
+  input.colour = "grey";
   input.long_side = 64;
   input.multiple = 16;
   const Image image = pattern(128, 70);

@@ -78,7 +78,8 @@ TEST(DiagnosticsJson, HasNamesWhereTheyAreKnown) {
   EXPECT_EQ(hardest["path"], "q0.jpg");
   EXPECT_EQ(hardest["class"], 1);
   EXPECT_FALSE(hardest.contains("class_name"));
-  EXPECT_EQ(hardest["nearest_path"], "g\xef\xbf\xbd.jpg");
+  EXPECT_EQ(hardest["nearest_path"], "g\\xff.jpg");
+  EXPECT_EQ(hardest["nearest_path_bytes"], "67ff2e6a7067");
   EXPECT_EQ(hardest["nearest_class"], 2);
   EXPECT_EQ(hardest["nearest_class_name"], "two");
   EXPECT_EQ(json["confused_pairs"][0]["to_name"], "two");

@@ -95,7 +95,9 @@ TEST_F(ExportShards, TakesPathsThatAreNotUtf8) {
   export_shards(out, rows, items, {});
   const std::string text =
       read_file(out + "/metadata/metadata_0000.jsonl", 1 << 20);
-  EXPECT_NE(text.find("caf\xef\xbf\xbd.png"), std::string::npos);
+  EXPECT_NE(text.find("caf\\\\xe9.png"), std::string::npos);
+  EXPECT_NE(text.find("\"image_path_bytes\":\"636166e92e706e67\""),
+            std::string::npos);
 }
 
 TEST_F(ExportShards, RefusesAFolderWithFiles) {

@@ -238,6 +238,31 @@ TEST(CompleteModel, FillsInEveryDefaultAndIsAFixedPoint) {
   EXPECT_EQ(to_yaml(model(to_yaml(all))), to_yaml(all));
 }
 
+TEST(CompleteModel, LeavesTheColourToTheDataAndTheRestToTheWeights) {
+  const auto input = [](const std::string& yaml, const std::string& colour) {
+    const ConfigNode all =
+        complete_model(parse_config(yaml, "model.yaml"), colour);
+    return to_yaml(*all.find("input")->find("colour")) +
+           to_yaml(*all.find("input")->find("mean"));
+  };
+  EXPECT_EQ(input("{}", "auto"), "auto\n[]\n");
+  EXPECT_EQ(input("{}", "rgb"), "rgb\n[0.5, 0.5, 0.5]\n");
+  EXPECT_EQ(input("{weights: x.pth}", "rgb"), "rgb\n[0.485, 0.456, 0.406]\n");
+  EXPECT_EQ(input("{weights: x.pth, backbone: {name: googlenet}}", "rgb"),
+            "rgb\n[0.5, 0.5, 0.5]\n");
+  for (const char* caffe : {"bn_inception", "inception_v1"}) {
+    const std::string text =
+        input("{weights: x.pth, backbone: {name: " + std::string(caffe) + "}}",
+              "rgb");
+    EXPECT_EQ(text.substr(0, 12), "bgr\n[0.40784") << text;
+  }
+  EXPECT_EQ(input("{backbone: {name: bn_inception}}", "rgb"),
+            "rgb\n[0.5, 0.5, 0.5]\n");
+  expect_error<ConfigError>(
+      [] { EmbeddingNet net(complete_model(parse_config("{}", "m"), "auto")); },
+      "'model.input.colour' is auto");
+}
+
 TEST(CompleteModel, NamesWhatIsWrong) {
   const auto refused = [](const std::string& yaml, const auto&... parts) {
     expect_error<ConfigError>([&] { model(yaml); }, parts...);
@@ -249,7 +274,8 @@ TEST(CompleteModel, NamesWhatIsWrong) {
           "did you mean 'convnet'?");
   refused("backbone: {width: 0}", "model.backbone.width");
   refused("{input: {size: 0}}", "model.input.size");
-  refused("{input: {colour: rgb}}", "model.input.mean", "3 values");
+  refused("{input: {colour: rgb, mean: [0.5]}}", "model.input.mean",
+          "3 values");
   refused("{input: {std: [0]}}", "model.input.std", "greater than 0");
   refused("bn: freeze", "model.yaml:1", "model.bn", "one of train, stats, all");
   refused("precision: fp16", "model.precision", "float32, tf32, bf16");
