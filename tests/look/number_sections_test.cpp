@@ -96,6 +96,23 @@ TEST(ResultsSection, OfSeveralRunsHasTheBestInBold) {
   EXPECT_EQ(count_of(html, "4000 queries"), 1);
 }
 
+TEST(ResultsSection, OfADistanceWithinClassesTheSmallestIsBold) {
+  Report report = three_runs();
+  double value = 0.5;
+  for (RunRecord& run : report.runs) {
+    RecordedMetric intra;
+    intra.name = "intra";
+    intra.is_share = false;
+    intra.value = value -= 0.125;
+    run.metrics = {intra};
+    intra.name = "rho";  // describes, and is not good or bad
+    run.metrics.push_back(intra);
+  }
+  const std::string html = results_section(report);
+  EXPECT_EQ(count_of(html, "<strong>"), 1);
+  EXPECT_THAT(html, HasSubstr("<strong>0.125</strong>"));
+}
+
 TEST(ResultsSection, RunsWithOtherRulesAreNotRanked) {
   Report report = three_runs();
   report.runs[1].rules = "10 queries";

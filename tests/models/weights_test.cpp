@@ -1,5 +1,6 @@
 #include "kith/models/weights.h"
 
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -172,6 +173,16 @@ TEST_F(WeightsTest, ConvertsToTheParametersType) {
     const Tensor bias = backbone.named_parameters()["norm.bias"];
     EXPECT_EQ(bias.scalar_type(), at::kFloat);
     EXPECT_EQ(bias[1].item<float>(), 4);
+  }
+}
+
+TEST_F(WeightsTest, RefusesBrokenNumbers) {
+  for (const float bad : {NAN, INFINITY}) {
+    NamedTensors weights = small_weights("");
+    weights.back().second.fill_(bad);
+    SmallBackbone backbone;
+    expect_error<DataError>([&] { load_weights(save(weights), backbone); },
+                            weights.back().first, "NaN or infinite");
   }
 }
 

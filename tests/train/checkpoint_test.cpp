@@ -1,5 +1,6 @@
 #include "kith/train/checkpoint.h"
 
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -117,6 +118,18 @@ class CheckpointTest : public ::testing::Test {
   Subject saved_;
   std::string path_;
 };
+
+TEST_F(CheckpointTest, RefusesWeightsThatAreNoNumbers) {
+  for (auto& [name, tensor] : saved_.net.state()) {
+    const torch::NoGradGuard no_grad;
+    if (name.ends_with("running_mean")) tensor[0] = NAN;
+  }
+  save_checkpoint(path_, {saved_.net, {}, saved_.optimizer.get()},
+                  saved_.config, "{\"step\": 2}");
+  expect_refused(path_, "running_mean", "NaN or infinite", "optimizer.lr");
+  expect_error<DataError>([&] { load_model(path_, c10::kCPU); },
+                          "running_mean");
+}
 
 TEST_F(CheckpointTest, RestoresEveryBit) {
   Subject other(2);
