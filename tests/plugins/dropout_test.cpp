@@ -42,9 +42,11 @@ Tensor pictures() {
 
 std::unique_ptr<EmbeddingNet> make_net() {
   torch::manual_seed(5);
-  auto net = std::make_unique<EmbeddingNet>(parse_config(
-      "{input: {size: 16}, backbone: {name: test_dropout}, head: {dim: 8}}",
-      "test"));
+  auto net = std::make_unique<EmbeddingNet>(
+      parse_config("{input: {size: 16, colour: grey, mean: [0.5], std: [0.5]}, "
+                   "backbone: {name: "
+                   "test_dropout}, head: {dim: 8}}",
+                   "test"));
   net->train();
   return net;
 }

@@ -27,10 +27,10 @@ Tensor labels() { return torch::arange(kImages, torch::kLong).remainder(6); }
 std::unique_ptr<EmbeddingNet> make_net(const std::string& backbone,
                                        const std::string& bn = "stats") {
   torch::manual_seed(5);
-  auto net = std::make_unique<EmbeddingNet>(
-      parse_config("{input: {size: 16}, bn: " + bn + ", backbone: " + backbone +
-                       ", head: {dim: 8}}",
-                   "test"));
+  auto net = std::make_unique<EmbeddingNet>(parse_config(
+      "{input: {size: 16, colour: grey, mean: [0.5], std: [0.5]}, bn: " + bn +
+          ", backbone: " + backbone + ", head: {dim: 8}}",
+      "test"));
   net->train();
   return net;
 }
