@@ -40,6 +40,23 @@ std::vector<std::string>& loaded_plugins() {
   return files;
 }
 
+namespace {
+
+/// Lines after the first of a message are indented, as those of a table; any
+/// other line break is a name's.
+std::string log_text(const std::string& message) {
+  std::string text;
+  for (size_t begin = 0;;) {
+    const size_t end = message.find("\n ", begin);
+    text += printable(message.substr(begin, end - begin));
+    if (end == std::string::npos) return text;
+    text += '\n';
+    begin = end + 1;
+  }
+}
+
+}  // namespace
+
 void install_log() {
   set_log_sink([](LogLevel level, const std::string& message) {
     const std::time_t now = std::time(nullptr);
@@ -50,7 +67,7 @@ void install_log() {
     progress_bar().erase();
     std::fprintf(stderr, "%s %s%s\n", clock,
                  level == LogLevel::kWarning ? "warning: " : "",
-                 printable(message).c_str());
+                 log_text(message).c_str());
   });
 }
 

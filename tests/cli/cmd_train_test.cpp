@@ -171,6 +171,7 @@ TEST(TrainCommand, SelectsOnHeldOutClassesAndShowsPublishedNumbers) {
        "published={source: a paper, recall_any@1: 80.7}"}));
   EXPECT_THAT(result.err, HasSubstr("chosen on held-out classes: epoch"));
   EXPECT_THAT(result.err, HasSubstr("images/s"));
+  EXPECT_THAT(result.err, HasSubstr("\n  recall_any@1"));  // lines of a table
   EXPECT_THAT(result.out, HasSubstr("published"));
   EXPECT_THAT(result.out, HasSubstr("80.70%"));
   EXPECT_THAT(result.out, HasSubstr("published: a paper"));
