@@ -43,8 +43,13 @@ Tensor row_scales(const Tensor& x) {
 }
 
 Tensor norm_penalty(const Tensor& x, double weight, bool squared) {
-  const Tensor square = x.square().sum(1);
-  const Tensor terms = squared ? square : safe_sqrt(square);
+  Tensor terms;
+  if (squared) {
+    terms = x.square().sum(1);
+  } else {
+    const Tensor scales = row_scales(x);
+    terms = (x / scales).norm(2, 1, /*keepdim=*/true) * scales;
+  }
   return terms.sum() *
          (weight / static_cast<double>(std::max<int64_t>(x.size(0), 1)));
 }

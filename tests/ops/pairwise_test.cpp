@@ -74,6 +74,23 @@ TEST(NormalizeRows, HalfPrecisionDoesNotOverflow) {
       same_bits(normalize_rows(x), torch::full({2, 4}, 0.5, at::kHalf)));
 }
 
+TEST(NormPenalty, IsTheMeanLengthAtAnyScale) {
+  for (const double scale : {1.0, 0x1p67, 0x1p-84}) {
+    const Tensor x = (torch::tensor({3.F, 4.F, 0.F, 0.F}).view({2, 2}) *
+                      static_cast<float>(scale))
+                         .requires_grad_();
+    const Tensor value = norm_penalty(x, 0.5, /*squared=*/false);
+    EXPECT_NEAR(value.item<double>() / scale, 0.5 * 5 / 2, 1e-6);
+    value.backward();
+    EXPECT_LE(
+        max_difference(x.grad(),
+                       torch::tensor({0.15F, 0.2F, 0.F, 0.F}).view({2, 2})),
+        1e-6);
+  }
+  EXPECT_EQ(norm_penalty(torch::ones({2, 4}), 0.5, true).item<double>(), 2);
+  EXPECT_EQ(norm_penalty(torch::ones({0, 4}), 0.5, false).item<double>(), 0);
+}
+
 TEST(RowDistances, AreEuclidean) {
   const Tensor a = random_normal({7, 5}, 1);
   const Tensor b = random_normal({7, 5}, 2);
