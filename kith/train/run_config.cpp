@@ -258,9 +258,9 @@ void complete_eval(const ConfigNode& user, const ConfigNode& data,
     options.metrics =
         usual_metrics(options.protocol, data.find("name")->scalar);
   }
-  complete_best(user,
-                metric_names(options.metrics, where_of(user, "eval", "metrics")),
-                options);
+  complete_best(
+      user, metric_names(options.metrics, where_of(user, "eval", "metrics")),
+      options);
 }
 
 }  // namespace
