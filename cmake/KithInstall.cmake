@@ -49,6 +49,7 @@ install(DIRECTORY kith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   # Of use inside the library only; some need Boost or nlohmann-json, which
   # whoever uses kith need not have.
   REGEX "/serve/(answers|http_head|http_message|http_session)\\.h$" EXCLUDE
+  REGEX "/core/(json|json_text)\\.h$" EXCLUDE
   REGEX "/(look/json_fields|index/faiss/check_loaded)\\.h$" EXCLUDE
   REGEX "/train/(run_state|eval_table|export_text)\\.h$" EXCLUDE)
 if(TARGET kith_program)
