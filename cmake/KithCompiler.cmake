@@ -18,6 +18,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 # Addresses of functions are looked up at the start and cannot be written after.
 target_link_options(kith_flags INTERFACE LINKER:-z,relro LINKER:-z,now)
+# libstdc++ is looked in first: LibTorch from pip has a part of std::filesystem
+# that calls what is not there.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  target_link_options(kith_flags INTERFACE LINKER:--push-state,--no-as-needed
+    -lstdc++ LINKER:--pop-state)
+endif()
 if(KITH_WERROR)
   target_compile_options(kith_flags INTERFACE -Werror)
 endif()
