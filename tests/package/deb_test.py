@@ -156,10 +156,22 @@ def check_run_paths(root):
     assert count >= 3, count
 
 
-def check_program(root, depends, scratch):
+def torch_folder(build):
+    """Where LibTorch is that the package does not depend on, such as pip's."""
+    for line in output_of("ldd", build / "kith").splitlines():
+        if line.strip().startswith("libtorch.so => "):
+            path = line.split()[2]
+            return None if path.startswith(("/lib", "/usr")) else (
+                str(pathlib.Path(path).parent))
+    return None
+
+
+def check_program(root, depends, scratch, torch):
     program = root / "usr/bin/kith"
     clean = {key: value for key, value in os.environ.items()
              if key != "LD_LIBRARY_PATH"}
+    if torch is not None:
+        clean["LD_LIBRARY_PATH"] = torch
 
     def kith(*arguments):
         return output_of(program, *arguments, env=clean, cwd=scratch)
@@ -201,7 +213,8 @@ def main(cpack, build, version):
         check_copyright(folder / "root")
         check_run_paths(folder / "root")
         (folder / "scratch").mkdir()
-        check_program(folder / "root", depends, folder / "scratch")
+        check_program(folder / "root", depends, folder / "scratch",
+                      torch_folder(build))
     print(f"{package.name}: depends on {depends}")
 
 
