@@ -122,7 +122,7 @@ EpochPlan plan_epoch(const ClassImages& classes, int64_t m, int64_t k) {
   const auto largest = [](const EpochPlan& of) {
     return *std::max_element(of.groups.begin(), of.groups.end());
   };
-  const EpochPlan once = plan(/*all=*/false);
+  EpochPlan once = plan(/*all=*/false);
   if (largest(once) <= once.batches) return once;
   EpochPlan again = plan(/*all=*/true);
   if (largest(again) <= 2 * again.batches) {
