@@ -2,11 +2,11 @@
 #include <benchmark/benchmark.h>
 
 #include "kith/data/augment.h"
-#include "kith/data/colour.h"
-#include "kith/data/decode.h"
-#include "kith/data/encode.h"
 #include "kith/data/glyphs.h"
-#include "kith/data/resize.h"
+#include "kith/image/colour.h"
+#include "kith/image/decode.h"
+#include "kith/image/encode.h"
+#include "kith/image/resize.h"
 
 namespace {
 

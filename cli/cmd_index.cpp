@@ -9,13 +9,13 @@
 #include "cli/index_source.h"
 #include "cli/index_words.h"
 #include "cli/usage.h"
+#include "kith/chart/html.h"
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/timer.h"
 #include "kith/index/export_shards.h"
 #include "kith/index/recall.h"
 #include "kith/index/stored_index.h"
-#include "kith/report/html.h"
 
 namespace kith {
 namespace {

@@ -8,10 +8,10 @@
 #include "cli/score_flags.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
-#include "kith/core/tensor_io.h"
 #include "kith/core/timer.h"
 #include "kith/data/ground_truth.h"
 #include "kith/eval/revisited.h"
+#include "kith/io/tensor_io.h"
 
 namespace kith {
 namespace {

@@ -4,11 +4,11 @@
 
 #include "cli/common.h"
 #include "cli/plot_kinds.h"
+#include "kith/chart/html.h"
+#include "kith/chart/toy_picture.h"
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/eval/embed.h"
-#include "kith/report/html.h"
-#include "kith/report/toy_picture.h"
 #include "kith/train/checkpoint.h"
 #include "kith/train/run_config.h"
 

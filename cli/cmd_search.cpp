@@ -12,13 +12,13 @@
 #include "cli/index_words.h"
 #include "cli/search_page.h"
 #include "cli/usage.h"
+#include "kith/chart/html.h"
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/json_text.h"
 #include "kith/core/quote.h"
 #include "kith/index/stored_index.h"
 #include "kith/ops/pairwise.h"
-#include "kith/report/html.h"
 
 namespace kith {
 namespace {

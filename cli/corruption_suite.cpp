@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "kith/core/rng.h"
-#include "kith/data/picture_grid.h"
+#include "kith/image/picture_grid.h"
 
 namespace kith {
 namespace {

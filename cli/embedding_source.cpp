@@ -4,11 +4,11 @@
 
 #include "cli/files.h"
 #include "cli/index_source.h"
+#include "kith/chart/html.h"
 #include "kith/core/error.h"
-#include "kith/core/tensor_io.h"
-#include "kith/data/decode.h"
+#include "kith/image/decode.h"
+#include "kith/io/tensor_io.h"
 #include "kith/ops/pairwise.h"
-#include "kith/report/html.h"
 #include "kith/train/model_embedding.h"
 
 namespace kith {

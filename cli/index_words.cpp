@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "kith/chart/html.h"
 #include "kith/core/options.h"
-#include "kith/report/html.h"
 
 namespace kith {
 

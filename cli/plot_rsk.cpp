@@ -6,12 +6,12 @@
 
 #include "cli/common.h"
 #include "cli/plot_kinds.h"
+#include "kith/chart/axis.h"
+#include "kith/chart/html.h"
+#include "kith/chart/mark_chart.h"
+#include "kith/chart/ranked_lists.h"
 #include "kith/core/file.h"
 #include "kith/losses/loss.h"
-#include "kith/report/axis.h"
-#include "kith/report/html.h"
-#include "kith/report/mark_chart.h"
-#include "kith/report/ranked_lists.h"
 
 namespace kith {
 namespace {

@@ -12,7 +12,7 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/log.h"
-#include "kith/look/lead.h"
+#include "kith/report/lead.h"
 #include "kith/train/checkpoint.h"
 #include "kith/train/experiment.h"
 #include "kith/train/run_place.h"

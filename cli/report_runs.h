@@ -5,8 +5,8 @@
 
 #include "kith/core/device.h"
 #include "kith/core/progress.h"
-#include "kith/look/look.h"
-#include "kith/look/report.h"
+#include "kith/report/look.h"
+#include "kith/report/report.h"
 
 namespace kith {
 

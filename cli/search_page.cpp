@@ -6,10 +6,10 @@
 #include <system_error>
 #include <unordered_map>
 
+#include "kith/chart/html.h"
 #include "kith/data/data_set.h"
-#include "kith/look/pictures.h"
-#include "kith/look/thumbnails.h"
-#include "kith/report/html.h"
+#include "kith/report/pictures.h"
+#include "kith/report/thumbnails.h"
 
 namespace kith {
 namespace {

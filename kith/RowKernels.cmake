@@ -17,7 +17,8 @@ function(make_kernels target template output)
   configure_file(${template} ${kernel_folder}/${output} @ONLY)
   target_sources(${target} PRIVATE ${kernel_folder}/${output})
   set_source_files_properties(${kernel_folder}/${output} PROPERTIES
-    SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${ARGN}")
+    SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON
+    COMPILE_OPTIONS "${ARGN}")
 endfunction()
 
 if(KITH_COMPILE_CUDA)

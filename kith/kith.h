@@ -7,9 +7,9 @@
 #include "kith/core/device.h"           // CPU threads, GPUs
 #include "kith/core/log.h"              // where messages go
 #include "kith/core/progress.h"         // where progress goes
-#include "kith/core/tensor_io.h"        // .npy files as tensors
+#include "kith/io/tensor_io.h"        // .npy files as tensors
 #include "kith/data/data_set.h"         // image lists and pictures
-#include "kith/data/decode.h"           // image files to pictures
+#include "kith/image/decode.h"           // image files to pictures
 #include "kith/samplers/sampler.h"      // which images make a batch
 #include "kith/data/augment.h"          // random changes of training images
 #include "kith/data/loader.h"           // decoding ahead
@@ -38,9 +38,9 @@
 #include "kith/eval/evaluate.h"         // embeddings to metrics
 #include "kith/study/study.h"           // many trainings, what they differ in
 #include "kith/study/sweep.h"           // running them
-#include "kith/look/run_record.h"       // what a run's folder says
-#include "kith/look/look.h"             // what embeddings show
-#include "kith/look/report.h"           // the page of runs
+#include "kith/report/run_record.h"       // what a run's folder says
+#include "kith/report/look.h"             // what embeddings show
+#include "kith/report/report.h"           // the page of runs
 #include "kith/serve/search_service.h"  // searches of many threads in batches
 #include "kith/serve/routes.h"          // what kith serve answers
 #include "kith/serve/http_server.h"     // to whom

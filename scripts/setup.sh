@@ -77,13 +77,8 @@ cached() {
   sed -n "s/^$1:[A-Z]*=//p" "$kith_build/CMakeCache.txt" 2>/dev/null || true
 }
 
+# configure OPTION...: of CMake, if the folder is not configured yet.
 configure() {
-  local options=()
-  if [[ ${CI:-} == true ]]; then
-    options=(-DKITH_WERROR=ON)
-    # Only CI changes an existing build; a developer's own choice is kept.
-    [[ $(cached KITH_WERROR) == ON ]] || rm -f "$kith_build/build.ninja"
-  fi
   # Afterwards ninja runs CMake by itself when its files change.
   if [[ -f $kith_build/build.ninja ]]; then
     return
@@ -91,7 +86,7 @@ configure() {
   say "Configuring build/release"
   mkdir -p "$kith_build"
   local log=$kith_build/configure.log
-  if ! (cd -- "$kith_root" && cmake --preset release "${options[@]}") \
+  if ! (cd -- "$kith_root" && cmake --preset release "$@") \
       >"$log" 2>&1; then
     cat "$log" >&2
     say "Could not configure: the reason is above."

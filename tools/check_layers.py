@@ -15,26 +15,32 @@ import tempfile
 # What the files of a folder may include, besides their own folder.
 ALLOWED = {
     "core": "",
-    "data": "core",
+    "io": "core",
+    "image": "core",
+    "data": "core io image",
     "samplers": "core",
     "ops": "core",
-    "models": "core data ops",
+    "models": "core io image data ops",
     "miners": "core ops",
     "losses": "core ops miners",
-    "index": "core ops data",
-    "eval": "core data models ops index",
-    "train": "core data samplers models ops miners losses index eval",
-    "report": "core data",
-    "look": "core data samplers models ops miners losses index eval train report",
-    "serve": "core data samplers models ops miners losses index eval train report",
-    "study": "core data samplers models ops miners losses index eval train report",
+    "index": "core io ops image data",
+    "eval": "core io image data models ops index",
+    "train": "core io image data samplers models ops miners losses index eval",
+    "chart": "core image",
+    "report": "core io image data samplers models ops miners losses index eval"
+              " train chart",
+    "serve": "core io image data samplers models ops miners losses index eval"
+             " train chart",
+    "study": "core io image data samplers models ops miners losses index eval"
+             " train chart",
 }
 ALLOWED = {folder: set(seen.split()) for folder, seen in ALLOWED.items()}
 
 # Folders that are built without LibTorch, and the files excepted.
-NO_TORCH = {"core", "data", "samplers", "report"}
+NO_TORCH = {"core", "io", "image", "data", "samplers", "chart"}
 MAY_USE_TORCH = re.compile(
-    r"^kith/(core/(tensor|tensor_io|torch_compat|device|side_by_side)\.|samplers/pool/)")
+    r"^kith/(core/(tensor|torch_compat|device|side_by_side)\.|io/tensor_io\.|"
+    r"samplers/pool/)")
 
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
 WARN_LINES, MAX_LINES = 400, 600
@@ -131,8 +137,8 @@ CASES = [
      "kith/core/a.cpp:2: core -> train is forbidden"),
     ({"kith/samplers/a.cpp": '#  include <kith/data/t.h>\n'},
      "kith/samplers/a.cpp:1: samplers -> data is forbidden"),
-    ({"kith/train/optimizers/a.cpp": '#include "kith/report/t.h"\n'},
-     "train -> report is forbidden"),
+    ({"kith/train/optimizers/a.cpp": '#include "kith/chart/t.h"\n'},
+     "train -> chart is forbidden"),
     ({"kith/ops/cuda/a.cu": '#include "kith/miners/t.h"\n'},
      "ops -> miners is forbidden"),
     ({"kith/core/a.cpp": '/* old\n#include "kith/train/t.h"\n*/\n'
@@ -151,12 +157,12 @@ CASES = [
     ({"cli/main.cpp": '#include "kith/train/t.h"\n'}, None),
     ({"kith/data/a.cpp": "#include <ATen/core/Tensor.h>\n"},
      "kith/data may not include LibTorch"),
-    ({"kith/report/a.cpp": "#include <c10/util/Half.h>\n"},
-     "kith/report may not include LibTorch"),
+    ({"kith/chart/a.cpp": "#include <c10/util/Half.h>\n"},
+     "kith/chart may not include LibTorch"),
     ({"kith/core/tensor_other.h": ONCE + "#include <torch/types.h>\n"},
      "kith/core may not include LibTorch"),
     ({"kith/core/tensor.h": ONCE + "#include <ATen/core/Tensor.h>\n",
-      "kith/core/tensor_io.cpp": "#include <torch/torch.h>\n",
+      "kith/io/tensor_io.cpp": "#include <torch/torch.h>\n",
       "kith/core/device.cpp": "#include <torch/torch.h>\n"}, None),
     ({"kith/samplers/a.cpp": "#include <torch/torch.h>\n"},
      "kith/samplers may not include LibTorch"),

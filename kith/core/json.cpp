@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMaxDepth = 64;
+constexpr size_t kMaxJsonDepth = 64;
 constexpr size_t kMaxValues = 16'000'000;
 
 [[noreturn]] void refuse(const std::string& why) {
@@ -96,7 +96,7 @@ class TreeBuilder final : public nlohmann::json_sax<Json> {
   }
 
   bool open() {
-    if (open_.size() == kMaxDepth) refuse("nested too deep");
+    if (open_.size() == kMaxJsonDepth) refuse("nested too deep");
     open_.push_back({values_.size(), keys_.size()});
     return true;
   }

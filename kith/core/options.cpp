@@ -202,7 +202,8 @@ void Option::read(const ConfigNode& node, const std::string& path) const {
 
 void Option::check(const ConfigNode& node, const std::string& path) const {
   const auto number = [&](double value) {
-    if (value < lo_ || value > hi_ || (above_zero_ && value <= 0)) {
+    const bool within = value >= lo_ && value <= hi_;  // false for NaN
+    if (!within || (above_zero_ && value <= 0)) {
       fail(node, path,
            "must be " + constraint() + ", got " + number_text(value));
     }
@@ -261,6 +262,12 @@ void OptionSet::read(const ConfigNode& map, const std::string& section,
       throw_unknown(value.where, "key", path, known);
     }
     option->read(value, path);
+  }
+}
+
+void OptionSet::check(const std::string& section) const {
+  for (const Option& option : options_) {
+    option.check(ConfigNode(), section + "." + option.name());
   }
 }
 

@@ -40,10 +40,11 @@ class Option {
   void read(const ConfigNode& node, const std::string& path) const;
   /// The field's value as a node.
   ConfigNode write() const;
-
- private:
+  /// Throws ConfigError if the field's value is not allowed; names the place of
+  /// the node that it is from, if it is from one.
   void check(const ConfigNode& node, const std::string& path) const;
 
+ private:
   std::string name_;
   Field field_;
   std::string help_;
@@ -79,6 +80,10 @@ class OptionSet {
   /// A map of all options with their present values.
   ConfigNode write() const;
 
+  /// Checks the present values as read() checks a map's: those of a struct that
+  /// was filled in C++. Throws ConfigError.
+  void check(const std::string& section) const;
+
  private:
   std::vector<Option> options_;
 };
@@ -91,6 +96,16 @@ T read_options(const ConfigNode& map, const std::string& section,
   OptionSet set;
   options.describe(set);
   set.read(map, section, skip);
+  return options;
+}
+
+/// The same options, if their values are allowed; ConfigError if not. `section`
+/// is what the error calls the part: "recall_at_k".
+template <class T>
+T checked(T options, const std::string& section) {
+  OptionSet set;
+  options.describe(set);
+  set.check(section);
   return options;
 }
 

@@ -159,6 +159,6 @@ struct NoOptions {
 #define KITH_JOIN(a, b) KITH_JOIN2(a, b)
 
 /// Last line of a part's .cpp file, inside namespace kith.
-#define KITH_REGISTER(registry, name, Type)                                  \
-  [[maybe_unused]] static const bool KITH_JOIN(kith_registered_, __LINE__) = \
-      (registry).template add<Type>(name)
+#define KITH_REGISTER(registry, name, Type)     \
+  [[maybe_unused]] static const bool KITH_JOIN( \
+      kith_registered_, __COUNTER__) = (registry).template add<Type>(name)

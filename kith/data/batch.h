@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "kith/data/image.h"
+#include "kith/image/image.h"
 
 namespace kith {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "kith/core/rng.h"
-#include "kith/data/box.h"
-#include "kith/data/image.h"
+#include "kith/image/box.h"
+#include "kith/image/image.h"
 
 namespace kith {
 

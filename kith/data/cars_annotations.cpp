@@ -7,9 +7,9 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/options.h"
-#include "kith/data/csv.h"
 #include "kith/data/image_files.h"
-#include "kith/data/mat.h"
+#include "kith/io/csv.h"
+#include "kith/io/mat.h"
 
 namespace kith {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "kith/core/registry.h"
 #include "kith/core/rng.h"
-#include "kith/data/image.h"
+#include "kith/image/image.h"
 
 namespace kith {
 

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "kith/core/log.h"
-#include "kith/data/decode.h"
-#include "kith/data/rotate.h"
+#include "kith/image/decode.h"
+#include "kith/image/rotate.h"
 
 namespace kith {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "kith/core/registry.h"
-#include "kith/data/exif.h"
-#include "kith/data/image.h"
 #include "kith/data/image_list.h"
+#include "kith/image/exif.h"
+#include "kith/image/image.h"
 
 namespace kith {
 

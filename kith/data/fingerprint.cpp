@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kith/data/colour.h"
 #include "kith/data/loader.h"
-#include "kith/data/resize.h"
+#include "kith/image/colour.h"
+#include "kith/image/resize.h"
 
 namespace kith {
 namespace {

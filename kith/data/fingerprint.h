@@ -7,7 +7,7 @@
 
 #include "kith/core/progress.h"
 #include "kith/data/data_set.h"
-#include "kith/data/image.h"
+#include "kith/image/image.h"
 
 namespace kith {
 

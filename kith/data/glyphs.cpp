@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kith/core/rng.h"
-#include "kith/data/stroke.h"
+#include "kith/image/stroke.h"
 
 namespace kith {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kith/data/image.h"
+#include "kith/image/image.h"
 
 namespace kith {
 

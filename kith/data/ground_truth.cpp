@@ -10,9 +10,9 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/json.h"
-#include "kith/core/pickle.h"
-#include "kith/core/pickle_numpy.h"
 #include "kith/core/quote.h"
+#include "kith/io/pickle.h"
+#include "kith/io/pickle_numpy.h"
 
 namespace kith {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kith/data/box.h"
 #include "kith/data/image_list.h"
+#include "kith/image/box.h"
 
 namespace kith {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kith/data/box.h"
+#include "kith/image/box.h"
 
 namespace kith {
 

@@ -6,9 +6,9 @@
 
 #include "kith/core/options.h"
 #include "kith/data/augment.h"
-#include "kith/data/colour.h"
-#include "kith/data/image.h"
-#include "kith/data/resize.h"
+#include "kith/image/colour.h"
+#include "kith/image/image.h"
+#include "kith/image/resize.h"
 
 namespace kith {
 

@@ -4,7 +4,7 @@
 
 #include "kith/core/rng.h"
 #include "kith/data/building.h"
-#include "kith/data/resize.h"
+#include "kith/image/resize.h"
 
 namespace kith {
 namespace {

@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "kith/core/file.h"
-#include "kith/data/csv.h"
-#include "kith/data/encode.h"
+#include "kith/image/encode.h"
+#include "kith/io/csv.h"
 
 namespace kith {
 

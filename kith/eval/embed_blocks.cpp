@@ -4,7 +4,7 @@
 
 #include <torch/torch.h>
 
-#include "kith/core/npy.h"
+#include "kith/io/npy.h"
 
 namespace kith {
 namespace {

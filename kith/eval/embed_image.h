@@ -1,8 +1,8 @@
 #pragma once
 
 #include "kith/core/tensor.h"
-#include "kith/data/image.h"
 #include "kith/eval/descriptor.h"
+#include "kith/image/image.h"
 #include "kith/models/embedding_net.h"
 
 namespace kith {

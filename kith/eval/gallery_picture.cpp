@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "kith/core/error.h"
-#include "kith/data/colour.h"
-#include "kith/data/picture_grid.h"
-#include "kith/data/resize.h"
+#include "kith/image/colour.h"
+#include "kith/image/picture_grid.h"
+#include "kith/image/resize.h"
 
 namespace kith {
 namespace {

@@ -6,8 +6,8 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
-#include "kith/core/safetensors.h"
-#include "kith/core/tensor_io.h"
+#include "kith/io/safetensors.h"
+#include "kith/io/tensor_io.h"
 #include "kith/ops/pairwise.h"
 
 namespace kith {

@@ -9,8 +9,8 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/json_text.h"
-#include "kith/core/npy.h"
 #include "kith/core/sha256.h"
+#include "kith/io/npy.h"
 
 namespace kith {
 namespace {

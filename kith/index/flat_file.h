@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "kith/core/file_sums.h"
 #include "kith/index/rows.h"
+#include "kith/io/file_sums.h"
 
 namespace kith {
 

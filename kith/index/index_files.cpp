@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "kith/core/crc32c.h"
 #include "kith/core/error.h"
-#include "kith/core/own_sum.h"
+#include "kith/io/crc32c.h"
+#include "kith/io/own_sum.h"
 
 namespace kith {
 namespace {

@@ -8,7 +8,7 @@
 #include "kith/core/file.h"
 #include "kith/core/json.h"
 #include "kith/core/json_text.h"
-#include "kith/core/own_sum.h"
+#include "kith/io/own_sum.h"
 
 namespace kith {
 namespace {

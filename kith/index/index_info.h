@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "kith/core/file_sums.h"
 #include "kith/index/position_set.h"
+#include "kith/io/file_sums.h"
 
 namespace kith {
 

@@ -2,7 +2,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
-#include "kith/data/csv.h"
+#include "kith/io/csv.h"
 
 namespace kith {
 

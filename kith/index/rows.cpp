@@ -5,9 +5,9 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
-#include "kith/core/npy.h"
-#include "kith/core/tensor_io.h"
 #include "kith/index/row_blocks.h"
+#include "kith/io/npy.h"
+#include "kith/io/tensor_io.h"
 #include "kith/ops/finite.h"
 #include "kith/ops/pairwise.h"
 

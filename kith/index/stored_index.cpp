@@ -7,8 +7,8 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
-#include "kith/core/file_sums.h"
 #include "kith/index/index_files.h"
+#include "kith/io/file_sums.h"
 
 namespace kith {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "kith/core/file_sums.h"
 #include "kith/core/registry.h"
 #include "kith/index/flat.h"
+#include "kith/io/file_sums.h"
 
 namespace kith {
 

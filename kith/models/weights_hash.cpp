@@ -3,7 +3,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/sha256.h"
-#include "kith/core/tensor_io.h"
+#include "kith/io/tensor_io.h"
 
 namespace kith {
 

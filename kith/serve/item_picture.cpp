@@ -1,6 +1,6 @@
 #include "kith/serve/item_picture.h"
 
-#include "kith/data/decode.h"
+#include "kith/image/decode.h"
 
 namespace kith {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "kith/core/error.h"
-#include "kith/data/image.h"
+#include "kith/image/image.h"
 #include "kith/index/stored_index.h"
 
 namespace kith {

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "kith/data/encode.h"
 #include "kith/data/input.h"
-#include "kith/data/resize.h"
+#include "kith/image/encode.h"
+#include "kith/image/resize.h"
 #include "kith/serve/item_picture.h"
 
 namespace kith {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kith/core/tensor.h"
-#include "kith/data/image.h"
+#include "kith/image/image.h"
 #include "kith/serve/search_service.h"
 #include "kith/serve/serve_metrics.h"
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "kith/core/error.h"
-#include "kith/data/decode.h"
-#include "kith/data/image.h"
 #include "kith/eval/descriptor.h"
+#include "kith/image/decode.h"
+#include "kith/image/image.h"
 #include "kith/index/stored_index.h"
 #include "kith/models/embedding_net.h"
 #include "kith/serve/serve_metrics.h"

@@ -7,8 +7,8 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
-#include "kith/core/safetensors.h"
-#include "kith/core/tensor_io.h"
+#include "kith/io/safetensors.h"
+#include "kith/io/tensor_io.h"
 #include "kith/models/weights_hash.h"
 #include "kith/ops/finite.h"
 #include "kith/train/previous_checkpoint.h"

@@ -10,8 +10,8 @@
 
 #include <unistd.h>
 
-#include "kith/core/crc32c.h"
 #include "kith/core/error.h"
+#include "kith/io/crc32c.h"
 
 namespace kith {
 namespace {

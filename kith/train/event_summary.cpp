@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "kith/data/encode.h"
+#include "kith/image/encode.h"
 
 namespace kith {
 namespace {

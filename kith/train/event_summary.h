@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kith/data/image.h"
+#include "kith/image/image.h"
 #include "kith/train/proto_message.h"
 
 namespace kith {

@@ -5,7 +5,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/options.h"
-#include "kith/core/safetensors.h"
+#include "kith/io/safetensors.h"
 
 namespace kith {
 

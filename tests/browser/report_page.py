@@ -1,4 +1,4 @@
-"""What a report's page shows, as its HTML says: see kith/look/report.h."""
+"""What a report's page shows, as its HTML says: see kith/report/report.h."""
 
 import re
 

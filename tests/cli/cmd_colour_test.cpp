@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/file.h"
-#include "kith/data/encode.h"
+#include "kith/image/encode.h"
 #include "tests/cli/run_program.h"
 #include "tests/cli/tiny_run.h"
 #include "tests/support/scene.h"

@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kith/core/file.h"
-#include "kith/data/decode.h"
+#include "kith/image/decode.h"
 #include "tests/cli/run_program.h"
 #include "tests/cli/tiny_run.h"
 #include "tests/support/temp_dir.h"

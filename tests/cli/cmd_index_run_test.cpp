@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/file.h"
-#include "kith/data/csv.h"
+#include "kith/io/csv.h"
 #include "tests/cli/searched_run.h"
 
 namespace kith {

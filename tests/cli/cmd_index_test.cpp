@@ -10,8 +10,8 @@
 
 #include "kith/core/file.h"
 #include "kith/core/file_lock.h"
-#include "kith/core/npy.h"
-#include "kith/data/csv.h"
+#include "kith/io/csv.h"
+#include "kith/io/npy.h"
 #include "tests/cli/searched_run.h"
 
 namespace kith {

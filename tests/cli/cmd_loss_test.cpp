@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "kith/core/npy.h"
-#include "kith/core/safetensors.h"
+#include "kith/io/npy.h"
+#include "kith/io/safetensors.h"
 #include "tests/cli/run_program.h"
 #include "tests/support/temp_dir.h"
 

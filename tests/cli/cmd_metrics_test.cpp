@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/file.h"
-#include "kith/core/npy.h"
 #include "kith/core/rng.h"
+#include "kith/io/npy.h"
 #include "tests/cli/golden_files.h"
 #include "tests/cli/run_program.h"
 #include "tests/support/temp_dir.h"

@@ -12,7 +12,7 @@
 
 #include "kith/core/file.h"
 #include "kith/core/json_text.h"
-#include "kith/data/encode.h"
+#include "kith/image/encode.h"
 #include "tests/cli/run_program.h"
 #include "tests/support/temp_dir.h"
 

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/file.h"
-#include "kith/core/npy.h"
-#include "kith/data/csv.h"
+#include "kith/io/csv.h"
+#include "kith/io/npy.h"
 #include "tests/cli/searched_run.h"
 #include "tests/support/markup.h"
 

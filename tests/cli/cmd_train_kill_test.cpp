@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/file.h"
-#include "kith/core/safetensors.h"
+#include "kith/io/safetensors.h"
 #include "tests/cli/run_program.h"
 #include "tests/cli/tiny_run.h"
 #include "tests/support/temp_dir.h"

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kith/core/file.h"
-#include "kith/core/npy.h"
+#include "kith/io/npy.h"
 #include "tests/cli/run_program.h"
 #include "tests/cli/tiny_run.h"
 #include "tests/support/temp_dir.h"

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "kith/core/array.h"
+#include "kith/io/array.h"
 #include "tests/paths.h"
 
 namespace kith {

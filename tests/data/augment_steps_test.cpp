@@ -8,8 +8,8 @@
 
 #include "kith/core/error.h"
 #include "kith/data/augment.h"
-#include "kith/data/colour.h"
-#include "kith/data/resize.h"
+#include "kith/image/colour.h"
+#include "kith/image/resize.h"
 #include "tests/support/expect_error.h"
 
 namespace kith {

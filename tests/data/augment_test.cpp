@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/error.h"
-#include "kith/data/affine.h"
 #include "kith/data/glyphs.h"
+#include "kith/image/affine.h"
 #include "tests/support/expect_error.h"
 
 namespace kith {

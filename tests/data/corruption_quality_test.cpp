@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kith/data/decode.h"
-#include "kith/data/encode.h"
+#include "kith/image/decode.h"
+#include "kith/image/encode.h"
 #include "tests/support/corruptions.h"
 
 namespace kith {

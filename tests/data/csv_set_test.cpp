@@ -9,8 +9,8 @@
 
 #include "kith/core/error.h"
 #include "kith/data/data_set.h"
-#include "kith/data/encode.h"
-#include "kith/data/rotate.h"
+#include "kith/image/encode.h"
+#include "kith/image/rotate.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/temp_dir.h"

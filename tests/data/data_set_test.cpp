@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/error.h"
-#include "kith/data/encode.h"
 #include "kith/data/glyphs.h"
 #include "kith/data/image_files.h"
+#include "kith/image/encode.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/list_lines.h"
 #include "tests/support/log_capture.h"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kith/data/encode.h"
+#include "kith/image/encode.h"
 #include "tests/support/temp_dir.h"
 
 namespace kith {

@@ -8,11 +8,11 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/error.h"
-#include "kith/data/colour.h"
-#include "kith/data/decode.h"
-#include "kith/data/encode.h"
 #include "kith/data/near_duplicates.h"
-#include "kith/data/resize.h"
+#include "kith/image/colour.h"
+#include "kith/image/decode.h"
+#include "kith/image/encode.h"
+#include "kith/image/resize.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/scene.h"
 

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/error.h"
-#include "kith/data/resize.h"
+#include "kith/image/resize.h"
 #include "tests/support/expect_error.h"
 
 namespace kith {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kith/core/rng.h"
-#include "kith/data/resize.h"
+#include "kith/image/resize.h"
 #include "tests/support/scene.h"
 
 namespace kith {

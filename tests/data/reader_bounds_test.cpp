@@ -1,5 +1,5 @@
 // Readers of pictures and lists, with files made to cost more than their size;
-// as tests/core/reader_bounds_test.cpp.
+// as tests/io/reader_bounds_test.cpp.
 
 #include "tests/support/reader_bounds.h"
 
@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "kith/data/csv.h"
-#include "kith/data/decode.h"
 #include "kith/data/ground_truth.h"
-#include "kith/data/mat.h"
-#include "kith/data/text_rows.h"
+#include "kith/image/decode.h"
+#include "kith/io/csv.h"
+#include "kith/io/mat.h"
+#include "kith/io/text_rows.h"
 #include "tests/support/deflated.h"
 #include "tests/support/mat_writer.h"
 #include "tests/support/pth_files.h"

@@ -9,7 +9,7 @@
 #include "kith/core/error.h"
 #include "kith/data/check.h"
 #include "kith/data/data_set.h"
-#include "kith/data/encode.h"
+#include "kith/image/encode.h"
 #include "tests/paths.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/log_capture.h"

@@ -7,8 +7,8 @@
 
 #include <torch/torch.h>
 
-#include "kith/core/tensor_io.h"
 #include "kith/index/rows.h"
+#include "kith/io/tensor_io.h"
 #include "kith/ops/pairwise.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/torch/tensors.h"

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "kith/core/tensor_io.h"
 #include "kith/eval/diagnostics_json.h"
+#include "kith/io/tensor_io.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/torch/tensors.h"
 

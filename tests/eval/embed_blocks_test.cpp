@@ -9,7 +9,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
-#include "kith/core/tensor_io.h"
+#include "kith/io/tensor_io.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/torch/memory_set.h"

@@ -16,8 +16,8 @@
 
 #include "kith/core/error.h"
 #include "kith/data/ground_truth.h"
-#include "kith/data/mat.h"
 #include "kith/eval/evaluate.h"
+#include "kith/io/mat.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/torch/golden.h"
 

@@ -11,8 +11,8 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
-#include "kith/core/safetensors.h"
-#include "kith/core/tensor_io.h"
+#include "kith/io/safetensors.h"
+#include "kith/io/tensor_io.h"
 #include "kith/ops/pairwise.h"
 #include "tests/support/damage.h"
 #include "tests/support/expect_error.h"

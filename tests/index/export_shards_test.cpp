@@ -10,7 +10,7 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/sha256.h"
-#include "kith/core/tensor_io.h"
+#include "kith/io/tensor_io.h"
 #include "kith/ops/pairwise.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "kith/core/tensor_io.h"
+#include "kith/io/tensor_io.h"
 #include "kith/ops/cpu_level.h"
 #include "kith/ops/pairwise.h"
 #include "tests/support/temp_dir.h"

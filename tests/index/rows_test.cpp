@@ -6,7 +6,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
-#include "kith/core/tensor_io.h"
+#include "kith/io/tensor_io.h"
 #include "kith/ops/pairwise.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"

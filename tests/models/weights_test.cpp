@@ -9,8 +9,8 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
-#include "kith/core/safetensors.h"
-#include "kith/core/tensor_io.h"
+#include "kith/io/safetensors.h"
+#include "kith/io/tensor_io.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/pth_files.h"
 #include "tests/support/temp_dir.h"

@@ -11,7 +11,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
-#include "kith/core/safetensors.h"
+#include "kith/io/safetensors.h"
 #include "kith/train/checkpoint.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/log_capture.h"

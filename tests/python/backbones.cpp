@@ -11,7 +11,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
-#include "kith/core/tensor_io.h"
+#include "kith/io/tensor_io.h"
 #include "kith/models/backbone.h"
 #include "kith/models/weights.h"
 

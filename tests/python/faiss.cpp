@@ -4,9 +4,9 @@
 
 #include <torch/torch.h>
 
-#include "kith/core/tensor_io.h"
 #include "kith/index/recall.h"
 #include "kith/index/vector_index.h"
+#include "kith/io/tensor_io.h"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "kith/core/safetensors.h"
-#include "kith/core/tensor_io.h"
+#include "kith/io/safetensors.h"
+#include "kith/io/tensor_io.h"
 
 namespace {
 

@@ -7,8 +7,8 @@
 
 #include <torch/torch.h>
 
-#include "kith/data/encode.h"
 #include "kith/eval/embed.h"
+#include "kith/image/encode.h"
 #include "kith/index/stored_index.h"
 #include "kith/models/embedding_net.h"
 #include "kith/ops/pairwise.h"

@@ -8,7 +8,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
-#include "kith/core/tensor_io.h"
+#include "kith/io/tensor_io.h"
 #include "kith/train/experiment.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"

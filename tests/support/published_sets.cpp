@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "kith/data/encode.h"
+#include "kith/image/encode.h"
 #include "tests/support/mat_writer.h"
 
 namespace kith {

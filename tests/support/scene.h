@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kith/core/rng.h"
-#include "kith/data/image.h"
+#include "kith/image/image.h"
 
 namespace kith {
 

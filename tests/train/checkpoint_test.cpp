@@ -13,8 +13,8 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
-#include "kith/core/safetensors.h"
-#include "kith/core/tensor_io.h"
+#include "kith/io/safetensors.h"
+#include "kith/io/tensor_io.h"
 #include "kith/train/previous_checkpoint.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"

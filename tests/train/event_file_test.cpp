@@ -10,10 +10,10 @@
 
 #include <gtest/gtest.h>
 
-#include "kith/core/crc32c.h"
 #include "kith/core/error.h"
 #include "kith/core/file.h"
-#include "kith/data/encode.h"
+#include "kith/image/encode.h"
+#include "kith/io/crc32c.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 

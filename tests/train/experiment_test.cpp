@@ -7,7 +7,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
-#include "kith/data/encode.h"
+#include "kith/image/encode.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/temp_dir.h"

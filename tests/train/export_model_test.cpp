@@ -10,8 +10,8 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
-#include "kith/core/safetensors.h"
-#include "kith/core/tensor_io.h"
+#include "kith/io/safetensors.h"
+#include "kith/io/tensor_io.h"
 #include "kith/models/weights_hash.h"
 #include "kith/train/model_embedding.h"
 #include "tests/support/expect_error.h"

@@ -1,5 +1,5 @@
 // Readers of kith's own files, which may come from elsewhere too: of runs,
-// checkpoints and indexes. As tests/core/reader_bounds_test.cpp.
+// checkpoints and indexes. As tests/io/reader_bounds_test.cpp.
 
 #include "tests/support/reader_bounds.h"
 
@@ -15,7 +15,7 @@
 #include "kith/index/index_info.h"
 #include "kith/index/item_table.h"
 #include "kith/index/vector_index.h"
-#include "kith/look/run_files.h"
+#include "kith/report/run_files.h"
 #include "kith/study/results.h"
 #include "kith/train/checkpoint.h"
 #include "kith/train/run_log.h"

@@ -1,4 +1,4 @@
-#include "kith/data/affine.h"
+#include "kith/image/affine.h"
 
 #include "kith/data/augment.h"
 

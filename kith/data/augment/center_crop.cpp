@@ -1,5 +1,5 @@
 #include "kith/data/augment.h"
-#include "kith/data/crop.h"
+#include "kith/image/crop.h"
 
 namespace kith {
 namespace {

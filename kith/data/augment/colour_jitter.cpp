@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "kith/data/augment.h"
-#include "kith/data/colour.h"
+#include "kith/image/colour.h"
 
 namespace kith {
 namespace {

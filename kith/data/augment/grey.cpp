@@ -1,5 +1,5 @@
 #include "kith/data/augment.h"
-#include "kith/data/colour.h"
+#include "kith/image/colour.h"
 
 namespace kith {
 namespace {

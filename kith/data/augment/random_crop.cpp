@@ -1,7 +1,7 @@
 #include <string>
 
 #include "kith/data/augment.h"
-#include "kith/data/crop.h"
+#include "kith/image/crop.h"
 
 namespace kith {
 namespace {

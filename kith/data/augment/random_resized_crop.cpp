@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "kith/data/augment.h"
-#include "kith/data/resize.h"
+#include "kith/image/resize.h"
 
 namespace kith {
 namespace {

@@ -1,4 +1,4 @@
-#include "kith/data/resize.h"
+#include "kith/image/resize.h"
 
 #include "kith/data/augment.h"
 

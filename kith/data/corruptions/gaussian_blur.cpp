@@ -1,8 +1,8 @@
 #include <array>
 #include <vector>
 
-#include "kith/data/blur.h"
 #include "kith/data/corruption.h"
+#include "kith/image/blur.h"
 
 namespace kith {
 namespace {

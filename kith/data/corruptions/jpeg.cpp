@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "kith/data/corruption.h"
-#include "kith/data/decode.h"
-#include "kith/data/encode.h"
+#include "kith/image/decode.h"
+#include "kith/image/encode.h"
 
 namespace kith {
 namespace {

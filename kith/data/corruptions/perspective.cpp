@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kith/data/corruption.h"
-#include "kith/data/warp.h"
+#include "kith/image/warp.h"
 
 namespace kith {
 namespace {

@@ -1,5 +1,5 @@
 #include "kith/data/corruption.h"
-#include "kith/data/warp.h"
+#include "kith/image/warp.h"
 
 namespace kith {
 namespace {

@@ -65,7 +65,7 @@ class Cars196 final : public DataSet {
   }
 };
 
-const bool layouts_added[] = {
+const bool cars196_layouts_added[] = {
     add_layout("cars196", {"cars_annos.mat"}),
     add_layout("cars196", {"devkit/cars_train_annos.mat"}),
     add_layout("cars196", {"anno_train.csv", "names.csv"})};

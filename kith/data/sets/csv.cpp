@@ -1,4 +1,4 @@
-#include "kith/data/csv.h"
+#include "kith/io/csv.h"
 
 #include <algorithm>
 #include <filesystem>

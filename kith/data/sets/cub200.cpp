@@ -5,9 +5,9 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/quote.h"
-#include "kith/data/csv.h"
 #include "kith/data/data_set.h"
 #include "kith/data/image_files.h"
+#include "kith/io/csv.h"
 
 namespace kith {
 namespace {
@@ -175,7 +175,7 @@ class Cub200 final : public DataSet {
   std::map<int64_t, int64_t> item_of_id_;  ///< Position in the list.
 };
 
-const bool layout_added =
+const bool cub200_layout_added =
     add_layout("cub200", {"images.txt", "image_class_labels.txt"});
 
 }  // namespace

@@ -2,12 +2,12 @@
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
-#include "kith/data/csv.h"
 #include "kith/data/data_set.h"
 #include "kith/data/image_files.h"
 #include "kith/data/item_sources.h"
 #include "kith/data/landmark_ids.h"
-#include "kith/data/text_rows.h"
+#include "kith/io/csv.h"
+#include "kith/io/text_rows.h"
 
 namespace kith {
 namespace {
@@ -133,7 +133,7 @@ class GldV1 final : public DataSet {
   std::string first_missing_;
 };
 
-const bool layout_added =
+const bool gldv1_layout_added =
     add_layout("gldv1", {"train.csv", "boxes_split1.csv"});
 
 }  // namespace

@@ -4,12 +4,12 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/quote.h"
-#include "kith/data/csv.h"
 #include "kith/data/data_set.h"
 #include "kith/data/image_files.h"
 #include "kith/data/item_sources.h"
 #include "kith/data/landmark_ids.h"
-#include "kith/data/text_rows.h"
+#include "kith/io/csv.h"
+#include "kith/io/text_rows.h"
 
 namespace kith {
 namespace {
@@ -215,12 +215,12 @@ class GldV2 final : public DataSet {
   ItemSources sources_;
 };
 
-const bool layouts_added[] = {
+const bool gldv2_layouts_added[] = {
     add_layout("gldv2", {kClean}),
     add_layout("gldv2", {std::string("train/") + kClean}),
     add_layout("gldv2", {kSolution}),
     add_layout("gldv2", {std::string("test/") + kSolution})};
-const bool protocol_added = add_usual_protocol("gldv2", "gldv2");
+const bool gldv2_protocol_added = add_usual_protocol("gldv2", "gldv2");
 
 }  // namespace
 

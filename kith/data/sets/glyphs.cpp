@@ -65,7 +65,7 @@ class GlyphsDataSet final : public DataSet {
   Options options_;
 };
 
-const bool colour_added = add_colour("glyphs", "grey");
+const bool glyphs_colour_added = add_colour("glyphs", "grey");
 
 }  // namespace
 

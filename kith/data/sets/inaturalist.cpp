@@ -6,7 +6,7 @@
 #include "kith/data/data_set.h"
 #include "kith/data/image_files.h"
 #include "kith/data/item_sources.h"
-#include "kith/data/text_rows.h"
+#include "kith/io/text_rows.h"
 
 namespace kith {
 namespace {
@@ -106,7 +106,7 @@ class INaturalist final : public DataSet {
   std::map<std::string, int64_t> classes_;  ///< In which order they were met.
 };
 
-const bool layouts_added[] = {
+const bool inaturalist_layouts_added[] = {
     add_layout("inaturalist", {std::string(kFolder) + "/" + kTrainList,
                                std::string(kFolder) + "/" + kTestList}),
     add_layout("inaturalist", {kTrainList, kTestList})};

@@ -4,11 +4,11 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/quote.h"
-#include "kith/data/csv.h"
 #include "kith/data/data_set.h"
 #include "kith/data/image_files.h"
 #include "kith/data/item_sources.h"
-#include "kith/data/text_rows.h"
+#include "kith/io/csv.h"
+#include "kith/io/text_rows.h"
 
 namespace kith {
 namespace {
@@ -213,10 +213,10 @@ class InShop final : public DataSet {
   std::string images_;
 };
 
-const bool layouts_added[] = {
+const bool inshop_layouts_added[] = {
     add_layout("inshop", {std::string("Eval/") + kPartition}),
     add_layout("inshop", {kPartition})};
-const bool protocol_added = add_usual_protocol("inshop", "inshop");
+const bool inshop_protocol_added = add_usual_protocol("inshop", "inshop");
 
 }  // namespace
 

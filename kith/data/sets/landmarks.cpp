@@ -110,8 +110,8 @@ class Landmarks final : public DataSet {
   Options options_;
 };
 
-const bool protocol_added = add_usual_protocol("landmarks", "revisited");
-const bool colour_added = add_colour("landmarks", "rgb");
+const bool landmarks_protocol_added = add_usual_protocol("landmarks", "revisited");
+const bool landmarks_colour_added = add_colour("landmarks", "rgb");
 
 }  // namespace
 

@@ -9,9 +9,9 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/quote.h"
-#include "kith/data/csv.h"
 #include "kith/data/data_set.h"
 #include "kith/data/image_files.h"
+#include "kith/io/csv.h"
 
 namespace kith {
 namespace {
@@ -244,7 +244,7 @@ class Oml final : public DataSet {
   fs::path root_;
 };
 
-const bool layouts_added[] = {add_layout("oml", {"df.csv"}),
+const bool oml_layouts_added[] = {add_layout("oml", {"df.csv"}),
                               add_layout("oml", {"df_with_bboxes.csv"})};
 
 }  // namespace

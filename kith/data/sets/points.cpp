@@ -103,7 +103,7 @@ class PointsDataSet final : public DataSet {
   int samples_;
 };
 
-const bool colour_added = add_colour("points", "rgb");
+const bool points_colour_added = add_colour("points", "rgb");
 
 }  // namespace
 

@@ -158,9 +158,9 @@ class Revisited final : public DataSet {
   int64_t published_images_ = 0;
 };
 
-const bool layouts_added[] = {add_layout("revisited", {"gnd_roxford5k.pkl"}),
+const bool revisited_layouts_added[] = {add_layout("revisited", {"gnd_roxford5k.pkl"}),
                               add_layout("revisited", {"gnd_rparis6k.pkl"})};
-const bool protocol_added = add_usual_protocol("revisited", "revisited");
+const bool revisited_protocol_added = add_usual_protocol("revisited", "revisited");
 
 }  // namespace
 

@@ -5,11 +5,11 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
-#include "kith/core/pickle.h"
-#include "kith/core/pickle_numpy.h"
 #include "kith/core/quote.h"
 #include "kith/data/data_set.h"
 #include "kith/data/image_files.h"
+#include "kith/io/pickle.h"
+#include "kith/io/pickle_numpy.h"
 
 namespace kith {
 namespace {
@@ -179,7 +179,7 @@ class Sfm120k final : public DataSet {
   std::string file_;
 };
 
-const bool layout_added = add_layout("sfm120k", {kList});
+const bool sfm120k_layout_added = add_layout("sfm120k", {kList});
 
 }  // namespace
 

@@ -3,9 +3,9 @@
 
 #include "kith/core/error.h"
 #include "kith/core/quote.h"
-#include "kith/data/csv.h"
 #include "kith/data/data_set.h"
 #include "kith/data/image_files.h"
+#include "kith/io/csv.h"
 
 namespace kith {
 namespace {
@@ -117,7 +117,7 @@ class Sop final : public DataSet {
   std::string images_;
 };
 
-const bool layout_added =
+const bool sop_layout_added =
     add_layout("sop", {"Ebay_train.txt", "Ebay_test.txt"});
 const bool study_layout_added = add_layout(
     "sop", {"Info_Files/Ebay_train.txt", "Info_Files/Ebay_test.txt"});

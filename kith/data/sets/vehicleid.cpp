@@ -4,10 +4,10 @@
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
-#include "kith/data/csv.h"
 #include "kith/data/data_set.h"
 #include "kith/data/image_files.h"
-#include "kith/data/text_rows.h"
+#include "kith/io/csv.h"
+#include "kith/io/text_rows.h"
 
 namespace kith {
 namespace {
@@ -167,9 +167,9 @@ class VehicleId final : public DataSet {
   std::unordered_map<int64_t, int64_t> position_of_;  ///< Of an image's number.
 };
 
-const bool layout_added =
+const bool vehicleid_layout_added =
     add_layout("vehicleid", {kTrainList, kTestLists[0].file});
-const bool protocol_added = add_usual_protocol("vehicleid", "vehicleid");
+const bool vehicleid_protocol_added = add_usual_protocol("vehicleid", "vehicleid");
 
 }  // namespace
 

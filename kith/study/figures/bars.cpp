@@ -2,9 +2,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "kith/chart/dot_chart.h"
 #include "kith/core/error.h"
 #include "kith/eval/metric.h"
-#include "kith/report/dot_chart.h"
 #include "kith/study/figure.h"
 #include "kith/study/figure_grid.h"
 #include "kith/study/figure_metric.h"

@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "kith/report/heat_map.h"
+#include "kith/chart/heat_map.h"
 #include "kith/study/correlation.h"
 #include "kith/study/figure.h"
 #include "kith/study/figure_grid.h"

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <map>
 
-#include "kith/report/mark_chart.h"
+#include "kith/chart/mark_chart.h"
 #include "kith/study/figure.h"
 #include "kith/study/figure_grid.h"
 #include "kith/study/figure_metric.h"

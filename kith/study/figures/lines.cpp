@@ -1,8 +1,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "kith/chart/mark_chart.h"
 #include "kith/core/error.h"
-#include "kith/report/mark_chart.h"
 #include "kith/study/figure.h"
 #include "kith/study/figure_grid.h"
 #include "kith/study/figure_metric.h"

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <map>
 
-#include "kith/report/axis.h"
-#include "kith/report/html.h"
-#include "kith/report/mark_chart.h"
+#include "kith/chart/axis.h"
+#include "kith/chart/html.h"
+#include "kith/chart/mark_chart.h"
 #include "kith/study/correlation.h"
 #include "kith/study/figure.h"
 #include "kith/study/figure_grid.h"

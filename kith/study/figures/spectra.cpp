@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "kith/chart/mark_chart.h"
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/json.h"
-#include "kith/report/mark_chart.h"
 #include "kith/study/figure.h"
 #include "kith/study/figure_grid.h"
 #include "kith/study/figure_metric.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "kith/core/file.h"
-#include "kith/core/tensor_io.h"
+#include "kith/io/tensor_io.h"
 #include "tests/paths.h"
 
 namespace kith {

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kith/eval/embedded_split.h"
+#include "kith/report/insight.h"
+
+namespace kith {
+
+/// Positions in the data set's list of `most` of a task's queries and gallery
+/// items, or of all, drawn with the seed; rising.
+std::vector<int64_t> draw_map_items(const EvalTask& task, int64_t most,
+                                    uint64_t seed);
+
+/// The items in the plane of the first two principal directions of all queries
+/// and gallery items of the task: x and y are (e - mean) . v with the unit
+/// eigenvectors v of the covariance matrix, which point to where their largest
+/// component is positive. One direction, or none, if there are no more; their
+/// coordinates are 0 then. Classes are numbered by rising label; where lists
+/// say what is right, all are 0. `memory_mb` is for blocks of rows.
+EmbeddingMap embedding_map(const EmbeddedSplit& split, const EvalTask& task,
+                           const std::vector<int64_t>& items,
+                           int64_t memory_mb);
+
+/// Turns the axes round, each by itself, that go against those of another map
+/// of the same items.
+void turn_like(const EmbeddingMap& other, EmbeddingMap& map);
+
+}  // namespace kith

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kith/data/data_set.h"
+#include "kith/eval/embedded_split.h"
+#include "kith/models/embedding_net.h"
+#include "kith/report/insight.h"
+
+namespace kith {
+
+struct LookOptions {
+  int64_t queries = 12;    ///< Of each gallery.
+  int64_t neighbours = 8;  ///< Of each query.
+  int64_t map_points = 1000;
+  int64_t activations = 6;  ///< Pictures with activation maps.
+  int64_t confused = 10;    ///< Pairs of classes.
+  int64_t thumbnail = 96;   ///< Longer side, in pixels.
+  uint64_t seed = 0;
+  int64_t memory_mb = 512;  ///< For blocks of similarities.
+};
+
+/// A run whose evaluation split is embedded. Pictures are shown of the first
+/// task, the one part of most protocols.
+struct SeenRun {
+  const DataSet* data = nullptr;
+  EmbeddedSplit split;
+  RunInsight insight;  ///< Filled by the functions below.
+};
+
+/// Fills `insight.activations`, which needs the network: of queries drawn with
+/// the seed, the first ones of the random gallery.
+void add_activations(EmbeddingNet& net, const DataSet& data,
+                     const EmbeddedSplit& split, const LookOptions& options,
+                     RunInsight& insight);
+
+/// Whether two runs are tested with the same images: the same queries among
+/// the same gallery, by path and label.
+bool same_images(const SeenRun& a, const SeenRun& b);
+
+/// Everything that embeddings show, for runs with the same images: fills the
+/// `insight` of each and returns their galleries. The third gallery, "most
+/// improved", is there with two runs or more: by the gain in average precision
+/// of the last run against the first. `runs` of the group are places in the
+/// given ones. RunError if embeddings are not finite.
+ImageGroup look_at_group(const std::vector<SeenRun*>& runs,
+                         const LookOptions& options);
+
+}  // namespace kith

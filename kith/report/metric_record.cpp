@@ -1,0 +1,58 @@
+#include "kith/report/metric_record.h"
+
+#include <set>
+
+#include "kith/core/error.h"
+#include "kith/eval/metric.h"
+
+namespace kith {
+
+RecordedMetric known_metric(const std::string& name, double value) {
+  RecordedMetric metric;
+  metric.name = name;
+  metric.value = value;
+  metric.is_share = false;
+  try {
+    const auto found = parse_metrics({name.substr(name.rfind('/') + 1)});
+    if (found.size() != 1) return metric;
+    metric.is_share = found[0].metric->is_share();
+    metric.definition = found[0].summary;
+  } catch (const ConfigError&) {
+    // Stays plain.
+  }
+  return metric;
+}
+
+const RecordedMetric* find_metric(const RunRecord& run,
+                                  const std::string& name) {
+  for (const RecordedMetric& metric : run.metrics) {
+    if (metric.name == name) return &metric;
+  }
+  return nullptr;
+}
+
+const RecordedMetric* main_metric(const RunRecord& run) {
+  const ConfigNode* eval = run.config.find("eval");
+  const ConfigNode* best = eval == nullptr ? nullptr : eval->find("best");
+  if (best == nullptr) return nullptr;
+  if (const RecordedMetric* metric = find_metric(run, best->scalar)) {
+    return metric;
+  }
+  for (const RecordedMetric& metric : run.metrics) {
+    if (metric.name.ends_with("/" + best->scalar)) return &metric;
+  }
+  return nullptr;
+}
+
+std::vector<RecordedMetric> metrics_of(const std::vector<RunRecord>& runs) {
+  std::vector<RecordedMetric> metrics;
+  std::set<std::string> seen;
+  for (const RunRecord& run : runs) {
+    for (const RecordedMetric& metric : run.metrics) {
+      if (seen.insert(metric.name).second) metrics.push_back(metric);
+    }
+  }
+  return metrics;
+}
+
+}  // namespace kith

@@ -1,0 +1,105 @@
+#include "kith/report/report.h"
+
+#include <array>
+
+#include "kith/chart/html.h"
+#include "kith/chart/svg.h"
+#include "kith/report/assets.h"
+#include "kith/report/pictures.h"
+#include "kith/report/section.h"
+#include "kith/report/words.h"
+
+namespace kith {
+namespace {
+
+struct Section {
+  const char* id;
+  const char* heading;
+  const char* sentence;  ///< How to read it.
+  std::string (*body)(const Report&);
+};
+
+constexpr std::array<Section, 13> kSections = {{
+    {"results", "Results",
+     "What the last evaluation measured, each metric with its meaning.",
+     results_section},
+    {"differences", "What differs",
+     "Settings that are not the same in all runs.", differences_section},
+    {"curves", "Training",
+     "How loss and metrics went; point at a curve for its values.",
+     curves_section},
+    {"gallery", "What is found",
+     "A test image on the left and what the network finds nearest to it, with "
+     "the similarity. A check and a green frame mark the same class, a cross "
+     "and a red frame another one.",
+     gallery_section},
+    {"similarities", "How similar pairs are",
+     "The less the two areas overlap, the better classes are told apart.",
+     similarities_section},
+    {"spectrum", "Directions in use",
+     "A curve that falls steeply means that a few directions hold nearly all "
+     "of the embedding; the grey line uses all alike.",
+     spectrum_section},
+    {"classes", "Recall by class",
+     "Of the test images of a class, the share whose nearest image is of the "
+     "same class.",
+     classes_section},
+    {"confused", "What is mixed up",
+     "Classes whose images most often have a nearest image of one other "
+     "class, with an example.",
+     confused_section},
+    {"corruptions", "With spoiled images",
+     "The same test with images that are blurred, noisy or otherwise worse.",
+     corruptions_section},
+    {"activations", "Where the network looks",
+     "The three channels that an image excites most, and their mean: the "
+     "warmer the colour, the stronger.",
+     activations_section},
+    {"map", "Map of the embeddings",
+     "Each point is a test image, its colour the class, seen from where the "
+     "embeddings spread most. Point at one to see the image and its class.",
+     map_section},
+    {"cost", "Time and memory",
+     "Where the time of training went, and the most memory it took.",
+     cost_section},
+    {"run", "Settings", "What each run was made with: enough to repeat it.",
+     run_section},
+}};
+
+std::string missing_notes(const Report& report) {
+  std::string html;
+  for (size_t i = 0; i < report.runs.size(); ++i) {
+    if (i >= report.insights.size() || report.insights[i].missing.empty()) {
+      continue;
+    }
+    const std::string which = report.runs.size() > 1
+                                  ? "<b>" + run_name(report, i) + "</b>"
+                                  : "The run";
+    html += "<p class=\"missing\">" + which + " is shown without its images. " +
+            html_escape(report.insights[i].missing) + "</p>\n";
+  }
+  return html;
+}
+
+std::string style(const Report& report) {
+  return svg_rules() + std::string(kReportCss) + std::string(kNumbersCss) +
+         picture_css(report.groups);
+}
+
+}  // namespace
+
+std::string render_report(const Report& report) {
+  HtmlPage page(report.title, report.lead, style(report));
+  page.add_html(missing_notes(report));
+  for (const Section& section : kSections) {
+    const std::string body = section.body(report);
+    if (body.empty()) continue;
+    page.add_section(section.heading, note(section.sentence) + body,
+                     section.id);
+  }
+  if (!report.made_by.empty()) page.set_footer("Made by " + report.made_by);
+  page.set_script(std::string(kChartsScript) + std::string(kReportScript));
+  return page.str();
+}
+
+}  // namespace kith

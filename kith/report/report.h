@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kith/report/insight.h"
+#include "kith/report/run_record.h"
+
+namespace kith {
+
+struct Report {
+  std::string title;
+  std::string lead;  ///< A sentence below the title; may be empty.
+  std::vector<RunRecord> runs;
+  std::vector<RunInsight> insights;  ///< One per run.
+  std::vector<ImageGroup> groups;    ///< Every run with insight is in one.
+  std::string made_by;               ///< "kith 0.1 with kith report a b"
+};
+
+/// One self-contained page: nothing is loaded from elsewhere, its script and
+/// style are inside, and without scripts everything but hovering is there.
+///
+/// For scripts and tests: a section has an id (results, curves, cost,
+/// differences, gallery, similarities, spectrum, classes, confused,
+/// corruptions, activations, map, run); a chart is
+/// <figure class="chart" data-chart="loss">, in which each series is
+/// <g class="series" data-name="..." data-points="x,y,left,top ...">, values
+/// first, then the place in the view box; what is under the pointer is told in
+/// the element with id "tip".
+std::string render_report(const Report& report);
+
+}  // namespace kith

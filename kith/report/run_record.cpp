@@ -1,0 +1,215 @@
+#include "kith/report/run_record.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+
+#include "kith/core/error.h"
+#include "kith/core/file.h"
+#include "kith/eval/metric.h"
+#include "kith/report/metric_record.h"
+#include "kith/report/number_text.h"
+#include "kith/report/run_files.h"
+
+namespace kith {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMaxConfigBytes = uint64_t{4} << 20;
+
+/// Some runs below a folder, by their paths; a study's are two deep.
+std::vector<std::string> runs_below(const std::string& folder) {
+  constexpr int kDeepest = 2, kMostSeen = 10'000;
+  constexpr size_t kMostNamed = 3;
+  std::vector<std::string> runs;
+  std::error_code error;
+  auto it = fs::recursive_directory_iterator(
+      folder, fs::directory_options::skip_permission_denied, error);
+  for (int seen = 0; !error && it != fs::end(it) && seen < kMostSeen; ++seen) {
+    if (it.depth() >= kDeepest) it.disable_recursion_pending();
+    const fs::path& path = it->path();
+    if (path.filename() == "config.yaml" && it.depth() > 0) {
+      runs.push_back(path.parent_path().string());
+    }
+    it.increment(error);
+  }
+  std::sort(runs.begin(), runs.end());
+  runs.resize(std::min(runs.size(), kMostNamed));
+  return runs;
+}
+
+[[noreturn]] void throw_no_run(const std::string& folder) {
+  std::error_code ignored;
+  if (!fs::exists(folder, ignored)) {
+    throw DataError(folder + ": no such folder; expected the folder of a run");
+  }
+  if (!fs::is_directory(folder, ignored)) {
+    throw DataError(folder + ": a file; expected the folder of a run");
+  }
+  const std::vector<std::string> runs = runs_below(folder);
+  if (!runs.empty() || fs::exists(folder + "/results.json", ignored)) {
+    std::string names;
+    for (const std::string& run : runs) names += " " + run;
+    throw DataError(folder +
+                    ": not a run, but a folder of runs, such as a "
+                    "study's; name the runs themselves" +
+                    (runs.empty() ? "" : ", such as:" + names));
+  }
+  throw DataError(folder +
+                  ": not the folder of a run: expected config.yaml and "
+                  "log.jsonl there, as kith train writes them");
+}
+
+/// The scalar at a path of keys; empty if it is not there.
+std::string scalar_at(const ConfigNode& config, const char* section,
+                      const char* key) {
+  const ConfigNode* map = config.find(section);
+  const ConfigNode* node = map == nullptr ? nullptr : map->find(key);
+  return node == nullptr ? "" : node->scalar;
+}
+
+/// Percent in the configuration, as papers print them.
+void read_published(const ConfigNode& config, EvalMetricsFile& file) {
+  const ConfigNode* section = config.find("published");
+  if (section == nullptr) return;
+  for (const auto& [name, value] : section->entries) {
+    if (name == "source") {
+      file.published_source = value.scalar;
+      continue;
+    }
+    const std::string& text = value.scalar;
+    double percent = 0;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), percent);
+    if (error != std::errc() || end != text.data() + text.size()) {
+      throw DataError(value.where + ": 'published." + name +
+                      "' is not a number; expected percent, as published");
+    }
+    file.published[name] = percent / 100;
+  }
+}
+
+/// Whether kith eval scored the network that the run's own evaluation did, by
+/// the same rules: then its further metrics belong beside those of the run.
+bool same_evaluation(const RunRecord& run, const EvalNumbers& own,
+                     const EvalMetricsFile& other) {
+  constexpr double kRounding = 1e-4;
+  if (run.protocol != other.protocol || run.split != other.split ||
+      own.rules != other.numbers.rules) {
+    return false;
+  }
+  const std::map<std::string, double> theirs(other.numbers.metrics.begin(),
+                                             other.numbers.metrics.end());
+  bool met = false;
+  for (const auto& [name, value] : own.metrics) {
+    const auto found = theirs.find(name);
+    if (found == theirs.end() || std::isnan(value)) continue;
+    if (!(std::abs(found->second - value) <= kRounding)) return false;
+    met = true;
+  }
+  return met;
+}
+
+/// Own numbers and those that only kith eval has.
+MetricNumbers united(const MetricNumbers& own, const MetricNumbers& further) {
+  const std::map<std::string, double> known(own.begin(), own.end());
+  MetricNumbers all = own;
+  for (const auto& entry : further) {
+    if (!known.contains(entry.first)) all.push_back(entry);
+  }
+  return all;
+}
+
+/// Chooses the numbers that the run is shown with, and what belongs to them.
+void set_metrics(EvalNumbers own, EvalMetricsFile eval, RunRecord& run) {
+  if (own.metrics.empty() && !eval.numbers.metrics.empty()) {
+    own = eval.numbers;
+    run.protocol = eval.protocol;
+    run.split = eval.split;
+  } else {
+    if (same_evaluation(run, own, eval)) {
+      own.metrics = united(own.metrics, eval.numbers.metrics);
+    }
+    // Those of kith eval may be of other data.
+    eval.published.clear();
+    eval.published_source.clear();
+    read_published(run.config, eval);
+  }
+  run.rules = own.rules;
+  run.published_source = eval.published_source;
+  const bool has_before = !run.evals.empty() && run.evals.front().step == 0;
+  for (const auto& [name, value] : own.metrics) {
+    RecordedMetric metric = known_metric(name, value);
+    if (has_before && run.evals.size() > 1) {
+      const auto& before = run.evals.front().metrics;
+      const auto found = before.find(name);
+      if (found != before.end()) metric.before = found->second;
+    }
+    const auto found = eval.published.find(name);
+    if (found != eval.published.end()) metric.published = found->second;
+    run.metrics.push_back(std::move(metric));
+  }
+}
+
+/// The best of the trained network's evaluations by `eval.best`, the first of
+/// equal ones, as the trainer keeps it.
+std::string best_text(const RunRecord& run) {
+  const RecordedMetric* metric = main_metric(run);
+  if (metric == nullptr) return "";
+  const Better better = better_of(metric->name);
+  const LoggedEval* best = nullptr;
+  double value = NAN;
+  for (const LoggedEval& eval : run.evals) {
+    const auto found = eval.metrics.find(metric->name);
+    if (eval.step == 0 || found == eval.metrics.end()) continue;
+    if (!is_better(found->second, value, better)) continue;
+    best = &eval;
+    value = found->second;
+  }
+  if (best == nullptr) return "";
+  return metric->name + " " + metric_text(value, metric->is_share) +
+         " at epoch " + std::to_string(best->epoch);
+}
+
+}  // namespace
+
+RunRecord read_run(const std::string& folder) {
+  const std::string config = folder + "/config.yaml";
+  const std::string log_path = folder + "/log.jsonl";
+  const std::string metrics_path = folder + "/metrics.json";
+  const std::string eval_path = folder + "/eval/metrics.json";
+  RunRecord run;
+  run.folder = folder;
+  run.finished = fs::exists(metrics_path);
+  const bool logged = fs::exists(log_path);
+  const bool evaluated = fs::exists(eval_path);
+  if (!fs::exists(config) || !(logged || run.finished || evaluated)) {
+    throw_no_run(folder);
+  }
+  run.config = parse_config(read_file(config, kMaxConfigBytes), config);
+  run.protocol = scalar_at(run.config, "eval", "protocol");
+  RunLogFile log;
+  if (logged) log = read_run_log(log_path);
+  if (run.finished) {
+    RunMetricsFile metrics = read_run_metrics(metrics_path);
+    run.protocol = metrics.protocol;
+    run.split = metrics.split;
+    if (log.evals.empty()) {
+      log.evals = std::move(metrics.evals);
+      log.last = std::move(metrics.last);
+    }
+  }
+  run.phases = std::move(log.phases);
+  run.steps = std::move(log.steps);
+  run.evals = std::move(log.evals);
+  EvalMetricsFile eval;
+  if (evaluated) eval = read_eval_metrics(eval_path);
+  run.corruptions = eval.corruptions;
+  set_metrics(std::move(log.last), std::move(eval), run);
+  run.best = best_text(run);
+  return run;
+}
+
+}  // namespace kith

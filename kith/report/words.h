@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kith/report/report.h"
+
+namespace kith {
+
+/// "12,345".
+std::string count_text(int64_t count);
+
+/// A share in percent with one decimal: "81.3%"; a dash if it is not finite.
+std::string percent_text(double share);
+
+/// A class's name as HTML below its picture, cut after some lines. Long names
+/// (paths, joined words) may break after a separator.
+std::string caption(const std::string& name);
+
+/// A run's name as HTML; among several it has the colour of its curves.
+std::string run_name(const Report& report, size_t run);
+
+/// The names of the runs of a group: "a, b and c". HTML.
+std::string group_name(const Report& report, const ImageGroup& group);
+
+/// "<p class="note">...</p>" of a plain text; nothing for none.
+std::string note(const std::string& text);
+
+/// "<h3>...</h3>", or what `level` says, of HTML.
+std::string heading(int level, const std::string& html);
+
+/// What is drawn of a run, if there is anything: else null.
+const RunInsight* insight_of(const Report& report, size_t run);
+
+}  // namespace kith

@@ -1,0 +1,202 @@
+#include "kith/report/report.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kith/chart/chart.h"
+#include "kith/report/chart_figure.h"
+#include "kith/report/class_colour.h"
+#include "kith/report/section.h"
+#include "kith/report/words.h"
+#include "tests/report/synthetic_report.h"
+#include "tests/support/markup.h"
+
+namespace kith {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Report synthetic(size_t runs) {
+  SyntheticSize size;
+  size.runs = runs;
+  return SyntheticReport(size).make();
+}
+
+TEST(Report, IsOneWellFormedPageThatLoadsNothing) {
+  for (const size_t runs : {1u, 3u}) {
+    const std::string html = render_report(synthetic(runs));
+    EXPECT_EQ(markup_fault(html), "");
+    EXPECT_THAT(html, HasSubstr("default-src 'none'; img-src data:; style-src "
+                                "'unsafe-inline'; script-src "
+                                "'unsafe-inline'"));
+    for (const char* way : {"src=\"http", "href=\"http", "@import", "fetch(",
+                            "XMLHttpRequest", "innerHTML"}) {
+      EXPECT_THAT(html, Not(HasSubstr(way)));
+    }
+    EXPECT_EQ(count_of(html, "<h1>"), 1);
+    EXPECT_EQ(count_of(html, "<main>"), 1);
+    EXPECT_EQ(count_of(html, "<script>"), 1);
+    // Of every chart's style there is one copy, in the head.
+    EXPECT_EQ(count_of(html, "<style>"), 1);
+  }
+}
+
+TEST(Report, LinksToTheSectionsItHas) {
+  const std::string html = render_report(synthetic(2));
+  for (const char* id : {"gallery", "similarities", "spectrum", "classes",
+                         "confused", "activations", "map"}) {
+    const std::string name = id;
+    EXPECT_EQ(count_of(html, "href=\"#" + name + "\""), 1) << id;
+    EXPECT_EQ(count_of(html, "<section id=\"" + name + "\""), 1) << id;
+    EXPECT_EQ(count_of(html, " id=\"" + name + "\""), 1) << id;
+  }
+  EXPECT_THAT(html, Not(HasSubstr("#corruptions\"")));
+}
+
+TEST(Report, WithoutInsightSaysWhy) {
+  Report report = synthetic(2);
+  report.groups.clear();
+  report.insights[0] = report.insights[1] = {};
+  report.insights[0].missing = "No <data> at \"/a\".";
+  const std::string html = render_report(report);
+  EXPECT_EQ(markup_fault(html), "");
+  EXPECT_EQ(count_of(html, "class=\"missing\""), 1);
+  EXPECT_THAT(html, HasSubstr("No &lt;data&gt; at"));
+  for (const auto section :
+       {gallery_section, similarities_section, spectrum_section,
+        classes_section, confused_section, activations_section, map_section}) {
+    EXPECT_EQ(section(report), "");
+  }
+}
+
+TEST(Report, HasEveryAlbumPictureOnce) {
+  const Report report = synthetic(3);
+  const std::string html = render_report(report);
+  for (const Album::Picture& picture : report.groups[0].album.pictures) {
+    EXPECT_GE(count_of(html, "url(" + picture.uri + ")"), 1);
+  }
+  EXPECT_EQ(count_of(html, "background-image:url("), 40 + 1);
+}
+
+TEST(Report, RefusesWhatIsNoPicture) {
+  Report report = synthetic(1);
+  report.groups[0].album.pictures[0].uri = "data:image/png,)}</style>";
+  report.insights[0].activations[0].picture = "http://elsewhere/a.png";
+  report.groups[0].galleries[0].queries[0].picture = 4000;
+  const std::string html = render_report(report);
+  EXPECT_EQ(markup_fault(html), "");
+  EXPECT_EQ(count_of(html, "</style>"), 1);
+  EXPECT_THAT(html, Not(HasSubstr("elsewhere")));
+}
+
+TEST(GallerySection, HasARowAQueryAndALineARun) {
+  const std::string one = gallery_section(synthetic(1));
+  EXPECT_EQ(count_of(one, "class=\"panel\""), 2);
+  EXPECT_EQ(count_of(one, "class=\"query\""), 2 * 4);
+  EXPECT_EQ(count_of(one, "<li class="), 2 * 4 * 8);
+  EXPECT_EQ(count_of(one, "class=\"who\""), 0);
+  EXPECT_EQ(count_of(one, "#mark-right\"") + count_of(one, "#mark-wrong\""),
+            2 * 4 * 8);
+  EXPECT_EQ(count_of(one, "<li class=\"right\""),
+            count_of(one, ", right, similarity"));
+  const std::string three = gallery_section(synthetic(3));
+  EXPECT_EQ(count_of(three, "class=\"panel\""), 3);
+  EXPECT_EQ(count_of(three, "class=\"who\""), 3 * 4 * 3);
+  EXPECT_EQ(count_of(three, "<li class="), 3 * 4 * 8 * 3);
+  EXPECT_THAT(three, HasSubstr("first right at rank 3"));
+}
+
+TEST(SimilaritiesSection, ChartsHaveTheSameAxes) {
+  const std::string html = similarities_section(synthetic(3));
+  EXPECT_EQ(count_of(html, "<figure class=\"chart\""), 3);
+  EXPECT_EQ(count_of(html, "data-name=\"same class\""), 3);
+  EXPECT_THAT(html, HasSubstr("12,345 pairs of the same class"));
+  EXPECT_THAT(html, HasSubstr("200 queries, drawn from 900"));
+  const auto box = [&](size_t from) {
+    const size_t at = html.find("data-box=", from);
+    return html.substr(at, html.find('/', at) - at);
+  };
+  EXPECT_EQ(box(0), box(html.rfind("<figure")));
+}
+
+TEST(ClassesSection, ShowsTheWorstOfTheLastRunFirst) {
+  Report report = synthetic(2);
+  for (ClassScore& score : report.insights[1].classes) score.recall = 0.9;
+  report.insights[1].classes[6].recall = 0.1;
+  const std::string html = classes_section(report);
+  EXPECT_THAT(html, HasSubstr("All 15 classes"));
+  EXPECT_EQ(count_of(html, "<tr>"), 1 + 10 + 1 + 15);
+  const size_t first = html.find("<th scope=\"row\">");
+  EXPECT_EQ(html.substr(first, 23), "<th scope=\"row\">class_6");
+}
+
+TEST(ClassesSection, OfThousandsSaysHowManyItShows) {
+  SyntheticSize size;
+  size.classes = 2500;
+  const std::string html = classes_section(SyntheticReport(size).make());
+  EXPECT_THAT(html, HasSubstr("The 1,000 worst of 2,500 classes"));
+  EXPECT_LT(html.size(), 300000u);
+}
+
+TEST(MapSection, HasAPointAnItemAndSkipsWhatIsNotFinite) {
+  Report report = synthetic(2);
+  report.insights[0].map.points[5].x = std::nan("");
+  const std::string html = map_section(report);
+  EXPECT_EQ(count_of(html, "data-item=\""), 60 + 59);
+  EXPECT_EQ(count_of(html, "<li data-path="), 60);
+  EXPECT_THAT(html, HasSubstr("31.0% of the variance"));
+  EXPECT_THAT(html, Not(HasSubstr("\"nan")));
+}
+
+TEST(MapSection, OnePlaceForAllIsSound) {
+  Report report = synthetic(1);
+  for (MapPoint& point : report.insights[0].map.points) point.x = point.y = 0.5;
+  EXPECT_EQ(markup_fault(map_section(report)), "");
+}
+
+TEST(ChartFigure, TakesTheStyleOut) {
+  LineChart chart;
+  chart.title = "Loss";
+  const std::string svg = line_chart(chart);
+  EXPECT_THAT(svg, HasSubstr("<style>"));
+  const std::string html = chart_figure("loss", svg);
+  EXPECT_THAT(html, Not(HasSubstr("<style>")));
+  EXPECT_THAT(html, HasSubstr("<figure class=\"chart\" data-chart=\"loss\">"));
+}
+
+double luminance(const std::string& colour) {
+  double sum = 0.0;
+  const double weights[] = {0.2126, 0.7152, 0.0722};
+  for (size_t i = 0; i < 3; ++i) {
+    const double c = std::stoi(colour.substr(1 + 2 * i, 2), nullptr, 16) / 255.;
+    sum += weights[i] *
+           (c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4));
+  }
+  return sum;
+}
+
+TEST(ClassColour, IsSeenOnWhiteAndOnTheDarkPage) {
+  const double dark = luminance("#0f1318");
+  for (int64_t i = 0; i < 200; ++i) {
+    const double colour = luminance(class_colour(i));
+    EXPECT_GE(1.05 / (colour + 0.05), 3.0) << class_colour(i);
+    EXPECT_GE((colour + 0.05) / (dark + 0.05), 3.0) << class_colour(i);
+    EXPECT_NE(class_colour(i), class_colour(i + 1));
+  }
+}
+
+TEST(Words, NumbersAreReadable) {
+  EXPECT_EQ(count_text(0), "0");
+  EXPECT_EQ(count_text(999), "999");
+  EXPECT_EQ(count_text(1000), "1,000");
+  EXPECT_EQ(count_text(-1234567), "-1,234,567");
+  EXPECT_EQ(percent_text(0.8134), "81.3%");
+  EXPECT_EQ(percent_text(std::numeric_limits<double>::quiet_NaN()), "–");
+}
+
+}  // namespace
+}  // namespace kith
