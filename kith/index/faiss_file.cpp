@@ -10,7 +10,6 @@
 namespace kith {
 namespace {
 
-constexpr int64_t kMaxDim = 1 << 20;
 constexpr uint64_t kMaxBits = 16;
 
 /// Reads one value after another.
@@ -88,7 +87,7 @@ Header read_header(Cursor& cursor) {
   cursor.next<int64_t>();
   const auto trained = cursor.next<uint8_t>();
   const auto metric = cursor.next<int32_t>();
-  cursor.expect(header.dim > 0 && header.dim <= kMaxDim && count >= 0,
+  cursor.expect(header.dim > 0 && header.dim <= kMaxIndexDim && count >= 0,
                 "dimension " + std::to_string(header.dim) + ", " +
                     std::to_string(count) + " vectors");
   cursor.expect(trained == 1, "it is not trained");

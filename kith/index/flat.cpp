@@ -15,7 +15,7 @@ namespace {
 
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
 /// Queries at a time: enough for the matrix product to run at full speed.
-constexpr int64_t kBlockRows = 1024;
+constexpr int64_t kQueryRows = 1024;
 
 struct Candidate {
   float similarity;
@@ -147,7 +147,7 @@ void search_on_cpu(const Run& run, const Rows& gallery, const Blocks& blocks,
                    Neighbours& found) {
   const int64_t n = run.queries.size(0);
   const int64_t rows_at_once = std::clamp<int64_t>(
-      n / (int64_t{4} * at::get_num_threads()), 64, kBlockRows);
+      n / (int64_t{4} * at::get_num_threads()), 64, kQueryRows);
   std::vector<Best> bests(static_cast<size_t>(n), Best(found.indices.size(1)));
   for (int64_t g = 0; g < gallery.count(); g += blocks.read) {
     const Tensor rows =
@@ -285,7 +285,7 @@ Neighbours exact_search(const Rows& queries, const Rows& gallery,
   Blocks blocks;
   // On the CPU each thread has a block.
   const int64_t at_once = on_gpu ? 1 : at::get_num_threads();
-  blocks.columns = std::clamp<int64_t>(bytes / 2 / (4 * kBlockRows) / at_once,
+  blocks.columns = std::clamp<int64_t>(bytes / 2 / (4 * kQueryRows) / at_once,
                                        256, on_gpu ? 1 << 16 : 4096);
   blocks.read = gallery.in_memory().defined()
                     ? gallery.count()
@@ -294,7 +294,7 @@ Neighbours exact_search(const Rows& queries, const Rows& gallery,
   // read as rarely as possible.
   const int64_t kept = 16 * (3 * k + 16) + row_bytes;
   const int64_t run_rows =
-      on_gpu ? kBlockRows : std::max<int64_t>(bytes / 4 / kept, kBlockRows / 4);
+      on_gpu ? kQueryRows : std::max<int64_t>(bytes / 4 / kept, kQueryRows / 4);
   for (int64_t q = 0; q < queries.count(); q += run_rows) {
     Run run;
     run.first = q;

@@ -20,7 +20,6 @@ constexpr char kMark[] = "IxFI";
 constexpr uint64_t kHeaderBytes = 45;
 constexpr int64_t kCountAt = 8;
 constexpr int64_t kNumbersAt = 37;
-constexpr int64_t kMaxDim = 1 << 20;
 constexpr int64_t kBlockNumbers = 1 << 22;  ///< That are checked at a time.
 /// What faiss writes where older versions had other fields.
 constexpr int64_t kUnused = 1 << 20;
@@ -74,7 +73,7 @@ FlatHeader read_flat_header(const FileReader& file, uint64_t offset) {
   }
   header.data = offset + kHeaderBytes;
   const uint64_t room = (file.size() - header.data) / sizeof(float);
-  if (header.dim < 1 || header.dim > kMaxDim || header.count < 0) {
+  if (header.dim < 1 || header.dim > kMaxIndexDim || header.count < 0) {
     refuse(file, "damaged header: " + std::to_string(header.count) +
                      " vectors of " + std::to_string(header.dim) + " numbers");
   }
@@ -127,8 +126,9 @@ Tensor FlatFile::read_all(c10::Device device) const {
 
 FlatFileWriter::FlatFileWriter(FileWriter& file, int64_t dim)
     : file_(file), dim_(dim) {
-  TORCH_CHECK_VALUE(dim > 0 && dim <= kMaxDim, "an index has vectors of 1 to ",
-                    kMaxDim, " numbers, got ", dim);
+  TORCH_CHECK_VALUE(dim > 0 && dim <= kMaxIndexDim,
+                    "an index has vectors of 1 to ", kMaxIndexDim,
+                    " numbers, got ", dim);
   char header[kHeaderBytes] = {};
   std::memcpy(header, kMark, 4);
   put(header, 4, static_cast<int32_t>(dim));

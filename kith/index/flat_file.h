@@ -9,6 +9,9 @@
 
 namespace kith {
 
+/// Numbers of a vector in an index, at most: more is a damaged file.
+constexpr int64_t kMaxIndexDim = int64_t{1} << 20;
+
 /// What precedes the vectors of an IndexFlatIP of faiss, little-endian: "IxFI",
 /// dimension i32, count i64, twice 1 << 20 as i64, trained u8, metric i32 (0:
 /// inner product), numbers that follow u64.

@@ -17,7 +17,7 @@ namespace {
 
 /// Queries and items of a tile of similarities: enough for the product to run
 /// at full speed, and little enough for a thread's share of the caches.
-constexpr int64_t kBlockRows = 1024;
+constexpr int64_t kTileQueries = 1024;
 constexpr int64_t kTileItems = 4096;
 /// Side of a block where every item is a query too.
 constexpr int64_t kSquare = 1024;
@@ -183,8 +183,8 @@ void count_all(Counter& counter, const Rows& gallery, int64_t block_items) {
   const bool on_gpu = queries.device().is_cuda();
   const int64_t turns = int64_t{4} * at::get_num_threads();
   const int64_t rows =
-      on_gpu ? kBlockRows
-             : std::clamp<int64_t>(queries.size(0) / turns, 64, kBlockRows);
+      on_gpu ? kTileQueries
+             : std::clamp<int64_t>(queries.size(0) / turns, 64, kTileQueries);
   for (int64_t g = 0; g < gallery.count(); g += block_items) {
     const Tensor items =
         gallery.read(g, std::min(block_items, gallery.count() - g));
@@ -268,7 +268,7 @@ Plan make_plan(const Rows& queries, const Rows& gallery,
                          : std::max<int64_t>(bytes / 4 / (3 * row_bytes), 64);
   // Of a gallery in a file: its rows as read, as float32 and scaled, and their
   // similarities with a block of queries.
-  const int64_t fit = bytes / 2 / (4 * row_bytes + 4 * kBlockRows);
+  const int64_t fit = bytes / 2 / (4 * row_bytes + 4 * kTileQueries);
   plan.block_items = std::min(std::max<int64_t>(fit, 1024), gallery.count());
   plan.both_ways = queries.same_as(gallery) && in_memory &&
                    queries.device().is_cpu() && pairs.first == 0 &&
