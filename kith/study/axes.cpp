@@ -12,10 +12,6 @@ namespace {
 
 constexpr size_t kMaxLabel = 100;  ///< Bytes; a folder's name holds 255.
 
-[[noreturn]] void fail(const ConfigNode& node, const std::string& message) {
-  throw ConfigError((node.where.empty() ? "" : node.where + ": ") + message);
-}
-
 struct AxisOptions {
   std::string name;
   std::string key;
@@ -32,27 +28,27 @@ ConfigNode over_of(const ConfigNode& value, const AxisOptions& axis) {
   if (!axis.key.empty()) return config_of_key(axis.key, value);
   if (value.is_map()) return value;
   if (value.kind == ConfigNode::Kind::kNull) return ConfigNode::map();
-  fail(value, "without a 'key', values of the axis '" + axis.name +
-                  "' must map labels to parts of a configuration, such as "
-                  "{with: {loss: {simix: true}}}");
+  fail_at(value, "without a 'key', values of the axis '" + axis.name +
+                     "' must map labels to parts of a configuration, such as "
+                     "{with: {loss: {simix: true}}}");
 }
 
 void add_value(const ConfigNode& node, AxisValue value, StudyAxis& axis) {
   if (value.label.empty() || value.label.size() > kMaxLabel) {
-    fail(node, "a label of the axis '" + axis.name + "' must have 1 to " +
-                   std::to_string(kMaxLabel) + " bytes, got " +
-                   quote(value.label));
+    fail_at(node, "a label of the axis '" + axis.name + "' must have 1 to " +
+                      std::to_string(kMaxLabel) + " bytes, got " +
+                      quote(value.label));
   }
   for (const AxisValue& other : axis.values) {
     if (other.label == value.label) {
-      fail(node, "the axis '" + axis.name + "' has the label '" + value.label +
-                     "' twice");
+      fail_at(node, "the axis '" + axis.name + "' has the label '" +
+                        value.label + "' twice");
     }
     if (folder_name(other.label) == folder_name(value.label)) {
-      fail(node, "the labels " + quote(other.label) + " and " +
-                     quote(value.label) + " of the axis '" + axis.name +
-                     "' would share the folder '" + folder_name(value.label) +
-                     "'; rename one");
+      fail_at(node, "the labels " + quote(other.label) + " and " +
+                        quote(value.label) + " of the axis '" + axis.name +
+                        "' would share the folder '" +
+                        folder_name(value.label) + "'; rename one");
     }
   }
   axis.values.push_back(std::move(value));
@@ -62,7 +58,7 @@ StudyAxis read_axis(const ConfigNode& node, const std::string& path) {
   const auto options = read_options<AxisOptions>(node, path, {"values"});
   StudyAxis axis;
   axis.name = options.name.empty() ? options.key : options.name;
-  if (axis.name.empty()) fail(node, "'" + path + "' needs a 'name'");
+  if (axis.name.empty()) fail_at(node, "'" + path + "' needs a 'name'");
   const ConfigNode* values = node.find("values");
   if (values != nullptr && values->is_map()) {
     for (const auto& [label, value] : values->entries) {
@@ -75,10 +71,11 @@ StudyAxis read_axis(const ConfigNode& node, const std::string& path) {
     }
   }
   if (axis.values.empty()) {
-    fail(values == nullptr ? node : *values,
-         "the axis '" + axis.name +
-             "' has no values; give a list, or a map from labels to what they "
-             "change");
+    fail_at(
+        values == nullptr ? node : *values,
+        "the axis '" + axis.name +
+            "' has no values; give a list, or a map from labels to what they "
+            "change");
   }
   return axis;
 }
@@ -92,7 +89,7 @@ std::vector<StudyAxis> read_axes(const std::vector<ConfigNode>& nodes) {
     const bool twice =
         std::any_of(axes.begin(), axes.end(),
                     [&](const StudyAxis& a) { return a.name == axis.name; });
-    if (twice) fail(nodes[i], "two axes have the name '" + axis.name + "'");
+    if (twice) fail_at(nodes[i], "two axes have the name '" + axis.name + "'");
     axes.push_back(std::move(axis));
   }
   return axes;
@@ -108,8 +105,8 @@ std::string label_of(const ConfigNode& value, const std::string& axis) {
     }
     return join(words, ",");
   }
-  fail(value, "a map among the values of the axis '" + axis +
-                  "' has no label; write values: {label: {...}}");
+  fail_at(value, "a map among the values of the axis '" + axis +
+                     "' has no label; write values: {label: {...}}");
 }
 
 std::string folder_name(const std::string& label) {

@@ -16,12 +16,6 @@ std::string place(const FigureAxes& axes, const std::string& key) {
   return "figure '" + axes.figure + "', '" + key + "'";
 }
 
-std::vector<std::string> axis_names(const Study& study) {
-  std::vector<std::string> names;
-  for (const StudyAxis& axis : study.axes) names.push_back(axis.name);
-  return names;
-}
-
 std::vector<std::string> labels_of(const StudyAxis& axis) {
   std::vector<std::string> labels;
   for (const AxisValue& value : axis.values) labels.push_back(value.label);
@@ -30,7 +24,7 @@ std::vector<std::string> labels_of(const StudyAxis& axis) {
 
 size_t find_axis(const Study& study, const std::string& name,
                  const std::string& where) {
-  const std::vector<std::string> names = axis_names(study);
+  const std::vector<std::string> names = study.axis_names();
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
     throw_unknown(where, "axis of the study", name, names);

@@ -31,13 +31,6 @@ std::map<std::string, double> numbers_of(const Json& metrics) {
   return numbers;
 }
 
-bool fits(const Labels& wanted, const Labels& labels) {
-  for (size_t a = 0; a < labels.size() && a < wanted.size(); ++a) {
-    if (!wanted[a].empty() && wanted[a] != labels[a]) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 std::vector<double> StudyResults::values(const Labels& labels,

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr uint64_t kMaxMetricsBytes = uint64_t{1} << 28;
+constexpr uint64_t kMaxTrialBytes = uint64_t{1} << 28;
 
 void set_key(ConfigNode& config, const std::string& key,
              const std::string& value) {
@@ -92,7 +92,7 @@ TrialResult read_trial(const Trial& trial, const std::string& out) {
     return result;
   }
   try {
-    const Json json = parse_json(read_file(path, kMaxMetricsBytes));
+    const Json json = parse_json(read_file(path, kMaxTrialBytes));
     if (json.at("split") != "validation") {
       throw DataError(path +
                       ": not evaluated on held-out training classes; delete "

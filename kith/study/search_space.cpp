@@ -12,10 +12,6 @@ namespace {
 
 constexpr int64_t kMaxTrials = 10'000;
 
-[[noreturn]] void fail(const ConfigNode& node, const std::string& message) {
-  throw ConfigError((node.where.empty() ? "" : node.where + ": ") + message);
-}
-
 struct RangeOptions {
   double from = NAN;
   double to = NAN;
@@ -38,19 +34,19 @@ SearchKey read_key(const std::string& name, const ConfigNode& node) {
     return key;
   }
   if (!node.is_map()) {
-    fail(node, "'" + path +
-                   "' must be a list of values or a range such as {from: "
-                   "1e-5, to: 1e-3, scale: log}");
+    fail_at(node, "'" + path +
+                      "' must be a list of values or a range such as {from: "
+                      "1e-5, to: 1e-3, scale: log}");
   }
   const auto range = read_options<RangeOptions>(node, path);
   key.from = range.from;
   key.to = range.to;
   key.log_scale = range.scale == "log";
   if (!(range.from < range.to)) {
-    fail(node, "'" + path + "' needs 'from' below 'to'");
+    fail_at(node, "'" + path + "' needs 'from' below 'to'");
   }
   if (key.log_scale && range.from <= 0) {
-    fail(node, "'" + path + ".from' must be greater than 0 on a log scale");
+    fail_at(node, "'" + path + ".from' must be greater than 0 on a log scale");
   }
   return key;
 }
@@ -71,22 +67,22 @@ struct SearchOptions {
 /// The number of combinations of lists.
 int64_t grid_size(const ConfigNode& section, const SearchSpace& space) {
   if (const ConfigNode* trials = section.find("trials")) {
-    fail(*trials,
-         "'study.search.trials' is for a random search; a grid tries "
-         "every combination");
+    fail_at(*trials,
+            "'study.search.trials' is for a random search; a grid tries "
+            "every combination");
   }
   int64_t count = 1;
   for (const SearchKey& key : space.keys) {
     if (key.values.empty()) {
-      fail(*section.find("space")->find(key.key),
-           "a grid needs a list of values for '" + key.key +
-               "'; ranges are for method: random");
+      fail_at(*section.find("space")->find(key.key),
+              "a grid needs a list of values for '" + key.key +
+                  "'; ranges are for method: random");
     }
     count *= static_cast<int64_t>(key.values.size());
     if (count > kMaxTrials) {
-      fail(section, "the grid of 'study.search' has more than " +
-                        std::to_string(kMaxTrials) +
-                        " combinations; use method: random");
+      fail_at(section, "the grid of 'study.search' has more than " +
+                           std::to_string(kMaxTrials) +
+                           " combinations; use method: random");
     }
   }
   return count;
@@ -105,6 +101,10 @@ ConfigNode draw(const SearchKey& key, Rng& rng) {
 
 }  // namespace
 
+void fail_at(const ConfigNode& node, const std::string& message) {
+  throw ConfigError((node.where.empty() ? "" : node.where + ": ") + message);
+}
+
 SearchSpace read_search_space(const ConfigNode& section) {
   SearchOptions options;
   OptionSet set;
@@ -118,9 +118,9 @@ SearchSpace read_search_space(const ConfigNode& section) {
   }
   const ConfigNode* keys = section.find("space");
   if (keys == nullptr || !keys->is_map() || keys->entries.empty()) {
-    fail(keys == nullptr ? section : *keys,
-         "'study.search.space' must be a map from keys to values, such as "
-         "{loss.t1: [0.5, 1, 2]}");
+    fail_at(keys == nullptr ? section : *keys,
+            "'study.search.space' must be a map from keys to values, such as "
+            "{loss.t1: [0.5, 1, 2]}");
   }
   for (const auto& [name, node] : keys->entries) {
     space.keys.push_back(read_key(name, node));

@@ -9,6 +9,9 @@
 
 namespace kith {
 
+/// ConfigError with the file and line of a node of a study's configuration.
+[[noreturn]] void fail_at(const ConfigNode& node, const std::string& message);
+
 /// What a search may set a key to: some values, or numbers of a range.
 struct SearchKey {
   std::string key;

@@ -12,10 +12,6 @@
 namespace kith {
 namespace {
 
-[[noreturn]] void fail(const ConfigNode& node, const std::string& message) {
-  throw ConfigError((node.where.empty() ? "" : node.where + ": ") + message);
-}
-
 /// "medium/map" is the metric map in the part medium.
 std::string bare_name(const std::string& metric) {
   return metric.substr(metric.rfind('/') + 1);
@@ -37,7 +33,7 @@ std::vector<ConfigNode> list_at(const ConfigNode& map, const char* key,
   const ConfigNode* node = map.find(key);
   if (node == nullptr || node->kind == ConfigNode::Kind::kNull) return {};
   if (node->kind != ConfigNode::Kind::kList) {
-    fail(*node, "'" + path + "' must be a list");
+    fail_at(*node, "'" + path + "' must be a list");
   }
   return node->items;
 }
@@ -54,22 +50,17 @@ std::string label_at(const StudyAxis& axis, const ConfigNode& node) {
   return label;
 }
 
-std::vector<std::string> axis_names(const Study& study) {
-  std::vector<std::string> names;
-  for (const StudyAxis& axis : study.axes) names.push_back(axis.name);
-  return names;
-}
-
 Labels read_skip(const Study& study, const ConfigNode& row) {
   if (!row.is_map() || row.entries.empty()) {
-    fail(row, "an entry of 'study.skip' must name labels by axis, such as {" +
-                  (study.axes.empty() ? "axis" : study.axes[0].name) +
-                  ": label}");
+    fail_at(row,
+            "an entry of 'study.skip' must name labels by axis, such as {" +
+                (study.axes.empty() ? "axis" : study.axes[0].name) +
+                ": label}");
   }
   Labels labels(study.axes.size());
   for (const auto& [key, node] : row.entries) {
     const int64_t axis = study.axis(key);
-    if (axis < 0) throw_unknown(node.where, "axis", key, axis_names(study));
+    if (axis < 0) throw_unknown(node.where, "axis", key, study.axis_names());
     const auto a = static_cast<size_t>(axis);
     labels[a] = label_at(study.axes[a], node);
   }
@@ -78,9 +69,9 @@ Labels read_skip(const Study& study, const ConfigNode& row) {
 
 PublishedRow read_published_row(const Study& study, const ConfigNode& row) {
   if (!row.is_map()) {
-    fail(row,
-         "an entry of 'study.published.rows' must be a map of axes and "
-         "metrics, such as {recall_any@1: 80.7}");
+    fail_at(row,
+            "an entry of 'study.published.rows' must be a map of axes and "
+            "metrics, such as {recall_any@1: 80.7}");
   }
   PublishedRow result;
   result.labels.resize(study.axes.size());
@@ -92,7 +83,7 @@ PublishedRow read_published_row(const Study& study, const ConfigNode& row) {
       continue;
     }
     if (!is_metric(key)) {
-      std::vector<std::string> known = axis_names(study);
+      std::vector<std::string> known = study.axis_names();
       known.insert(known.end(), study.metrics.begin(), study.metrics.end());
       throw_unknown(node.where, "axis or metric", key, known);
     }
@@ -227,8 +218,8 @@ void read_plain(const ConfigNode& section, Study& study) {
   std::sort(seeds.begin(), seeds.end());
   const auto twice = std::adjacent_find(seeds.begin(), seeds.end());
   if (twice != seeds.end()) {
-    fail(*section.find("seeds"),
-         "seed " + std::to_string(*twice) + " is given twice in 'study.seeds'");
+    fail_at(*section.find("seeds"), "seed " + std::to_string(*twice) +
+                                        " is given twice in 'study.seeds'");
   }
 }
 
@@ -258,7 +249,7 @@ Study load_study(const std::string& path,
     study.skip.push_back(read_skip(study, row));
   }
   if (const ConfigNode* search = section.find("search")) {
-    if (study.folds > 0) fail(*search, "a study has 'folds' or 'search'");
+    if (study.folds > 0) fail_at(*search, "a study has 'folds' or 'search'");
     study.search = read_search_space(*search);
   }
   study.figures.kind = ConfigNode::Kind::kList;

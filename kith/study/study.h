@@ -80,6 +80,7 @@ struct Study {
 
   /// The axis of this name; -1 if there is none.
   int64_t axis(const std::string& name) const;
+  std::vector<std::string> axis_names() const;
 };
 
 /// Whether a configuration has a section `study`.
@@ -99,6 +100,10 @@ std::vector<StudyRun> study_runs(const Study& study);
 /// that no axis has.
 std::vector<StudyRun> select_runs(const Study& study,
                                   const std::vector<std::string>& only);
+
+/// Whether labels, of which an empty one stands for any, are those of a
+/// combination.
+bool fits(const Labels& wanted, const Labels& labels);
 
 /// "t1 = 0.1, SiMix = with".
 std::string describe_labels(const Study& study, const Labels& labels);

@@ -11,14 +11,6 @@ namespace {
 
 constexpr size_t kMaxRuns = 10'000;
 
-/// Whether a row with empty labels for "any" fits a combination.
-bool fits(const Labels& row, const Labels& labels) {
-  for (size_t a = 0; a < row.size(); ++a) {
-    if (!row[a].empty() && row[a] != labels[a]) return false;
-  }
-  return true;
-}
-
 /// The combinations that are not skipped, the last axis fastest.
 std::vector<std::vector<size_t>> combinations(const Study& study) {
   size_t count = 1;
@@ -49,11 +41,24 @@ std::vector<std::vector<size_t>> combinations(const Study& study) {
 
 }  // namespace
 
+bool fits(const Labels& wanted, const Labels& labels) {
+  for (size_t a = 0; a < labels.size() && a < wanted.size(); ++a) {
+    if (!wanted[a].empty() && wanted[a] != labels[a]) return false;
+  }
+  return true;
+}
+
 int64_t Study::axis(const std::string& wanted) const {
   for (size_t a = 0; a < axes.size(); ++a) {
     if (axes[a].name == wanted) return static_cast<int64_t>(a);
   }
   return -1;
+}
+
+std::vector<std::string> Study::axis_names() const {
+  std::vector<std::string> names;
+  for (const StudyAxis& one : axes) names.push_back(one.name);
+  return names;
 }
 
 std::vector<StudyRun> study_runs(const Study& study) {

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kMaxConfigBytes = uint64_t{4} << 20;
-constexpr uint64_t kMaxMetricsBytes = uint64_t{1} << 30;
+constexpr uint64_t kMaxMarkedBytes = uint64_t{1} << 30;
 
 /// A folder with a run must be of this task.
 void check_folder(const std::string& folder, const ConfigNode& config) {
@@ -70,7 +70,7 @@ bool folds_scored(const std::string& folder, int64_t folds) {
     marks.push_back(training_mark(folder + "/fold-" + std::to_string(fold)));
   }
   try {
-    return parse_json(read_file(scores, kMaxMetricsBytes)).at("trained") ==
+    return parse_json(read_file(scores, kMaxMarkedBytes)).at("trained") ==
            marks;
   } catch (const Json::exception&) {  // of another kith, or damaged
     return false;
@@ -151,7 +151,7 @@ std::string training_mark(const std::string& folder) {
     forget_start(config);  // the same run in another place
     text = to_yaml(config);
   }
-  text += '\0' + read_file(folder + "/metrics.json", kMaxMetricsBytes);
+  text += '\0' + read_file(folder + "/metrics.json", kMaxMarkedBytes);
   Sha256 hash;
   hash.add(text.data(), text.size());
   return hash.hex();
