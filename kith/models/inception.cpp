@@ -62,14 +62,20 @@ void add_googlenet_blocks(
 InceptionNet::InceptionNet(std::string first, int64_t channels)
     : first_(std::move(first)), channels_(channels) {}
 
+InceptionNet::~InceptionNet() = default;
+
+void InceptionNet::set_layers(InceptionLayers layers) {
+  layers_ = std::make_unique<InceptionLayers>(std::move(layers));
+}
+
 void InceptionNet::adapt_weights(NamedTensors& weights) const {
   adapt_channels(weights, first_, channels_);
 }
 
 Features InceptionNet::run(const Tensor& images, const Mixing& mixing) {
-  const Tensor low = mixing(1, follow(layers_.stem, images));
-  const Tensor middle = mixing(2, follow(layers_.early, low));
-  return {follow(layers_.late, middle), {}};
+  const Tensor low = mixing(1, follow(layers_->stem, images));
+  const Tensor middle = mixing(2, follow(layers_->early, low));
+  return {follow(layers_->late, middle), {}};
 }
 
 }  // namespace kith

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "kith/models/backbone.h"
+#include "kith/models/backbones.h"
 
 namespace kith {
 
@@ -42,7 +42,7 @@ struct GoogLeNetBlock {
   int64_t out() const { return one + three + five + pool; }
 };
 
-/// The layers of an inception network in three parts.
+/// The layers of an inception network (InceptionNet) in three parts.
 struct InceptionLayers {
   Path stem;   ///< To 1/8 of the input's size.
   Path early;  ///< The blocks 3a, 3b, ...
@@ -55,31 +55,5 @@ struct InceptionLayers {
 void add_googlenet_blocks(
     InceptionLayers& layers, int64_t last_window,
     const std::function<Layer(const GoogLeNetBlock&, int64_t in)>& make);
-
-/// What GoogLeNet and its successor have in common. The map has about 1/32 of
-/// the input's size (pools round up) and 1024 channels.
-class InceptionNet : public Backbone {
- public:
-  int64_t features() const override { return 1024; }
-
-  /// The input, the end of the stem and that of the early blocks.
-  int64_t mix_points() const override { return 3; }
-
-  void adapt_weights(NamedTensors& weights) const override;
-
- protected:
-  /// `first` is the name of the first convolution's weights.
-  InceptionNet(std::string first, int64_t channels);
-
-  /// Called once, when the layers are registered.
-  void set_layers(InceptionLayers layers) { layers_ = std::move(layers); }
-
-  Features run(const Tensor& images, const Mixing& mixing) override;
-
- private:
-  std::string first_;
-  int64_t channels_;
-  InceptionLayers layers_;
-};
 
 }  // namespace kith

@@ -8,7 +8,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
-#include "kith/models/vit.h"
+#include "kith/models/backbones.h"
 #include "kith/ops/pairwise.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/torch/memory_set.h"

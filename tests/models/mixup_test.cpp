@@ -10,7 +10,7 @@
 #include <torch/torch.h>
 
 #include "kith/models/backbone.h"
-#include "kith/models/vit.h"
+#include "kith/models/backbones.h"
 #include "tests/support/torch/tensors.h"
 
 namespace kith {

@@ -1,4 +1,4 @@
-#include "kith/models/vit.h"
+#include "kith/models/backbones.h"
 
 #include <set>
 #include <string>

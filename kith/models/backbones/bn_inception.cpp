@@ -1,6 +1,5 @@
 #include <torch/torch.h>
 
-#include "kith/models/conv_norm.h"
 #include "kith/models/inception.h"
 #include "kith/models/pretrained_input.h"
 
@@ -9,7 +8,7 @@ namespace {
 
 /// Channels of a block: those of a 1x1 convolution, of a 3x3 and a pair of 3x3
 /// behind a 1x1 one that reduces, and of a 1x1 one behind a pool.
-struct Block {
+struct BnBlock {
   enum class Pool { kAverage, kMax };
 
   std::string name;
@@ -22,7 +21,7 @@ struct Block {
   Pool kind = Pool::kAverage;
 };
 
-std::vector<Block> blocks() {
+std::vector<BnBlock> bn_inception_blocks() {
   return {{"3a", 64, 64, 64, 64, 96, 32},
           {"3b", 64, 64, 96, 64, 96, 64},
           {"3c", 0, 128, 160, 64, 96, 0},
@@ -32,7 +31,7 @@ std::vector<Block> blocks() {
           {"4d", 96, 128, 192, 160, 192, 128},
           {"4e", 0, 128, 192, 192, 256, 0},
           {"5a", 352, 192, 320, 160, 224, 128},
-          {"5b", 352, 192, 320, 192, 224, 128, Block::Pool::kMax}};
+          {"5b", 352, 192, 320, 192, 224, 128, BnBlock::Pool::kMax}};
 }
 
 /// Zeros count in the average at the edges.
@@ -47,46 +46,42 @@ Tensor halve_beside_convolution(const Tensor& x) {
   return pool(torch::constant_pad_nd(x, {0, x.size(3) % 2, 0, x.size(2) % 2}));
 }
 
-/// Inception with batch norm (Ioffe and Szegedy, 2015) without its classifier,
-/// under the names of the weights that metric learning starts from.
-class BnInception final : public InceptionNet {
+/// Adds layers and blocks to a network.
+class BnInceptionMaker {
  public:
-  static constexpr const char* kSummary =
-      "inception network of the batch norm paper, 1024 features; its weights "
-      "need input in bgr";
-  static constexpr PartFacts kFacts = {.golden = "backbone_bn_inception"};
-  using Options = NoOptions;
+  BnInceptionMaker(torch::nn::Module& owner, std::string batch_norm)
+      : owner_(owner), batch_norm_(std::move(batch_norm)) {}
 
-  BnInception(const Options&, const BackboneInput& input)
-      : InceptionNet("conv1_7x7_s2.weight", input.channels),
-        batch_norm_(input.batch_norm) {
-    InceptionLayers layers;
-    layers.stem = {
-        conv("conv1_7x7_s2",
-             {.in = input.channels, .out = 64, .kernel = 7, .stride = 2}),
-        halve(), conv("conv2_3x3_reduce", {.in = 64, .out = 64, .kernel = 1}),
-        conv("conv2_3x3", {.in = 64, .out = 192}), halve()};
-    int64_t in = 192;
-    for (const Block& block : blocks()) {
-      Path& path = block.name.front() == '3' ? layers.early : layers.late;
-      path.push_back(block.one == 0 ? halving(block, in) : keeping(block, in));
-      in = block.one + block.three + block.twice +
-           (block.one == 0 ? in : block.pool);
-    }
-    set_layers(std::move(layers));
-  }
-
- private:
   /// Convolution with a bias that batch norm makes idle, batch norm, ReLU.
   Layer conv(const std::string& name, ConvShape shape) {
     shape.bias = true;
     shape.momentum = 0.9;  // As in the published code.
-    return [pair = ConvNorm(*this, name, name + "_bn", shape, batch_norm_)](
+    return [pair = ConvNorm(owner_, name, name + "_bn", shape, batch_norm_)](
                const Tensor& x) mutable { return pair(x).relu_(); };
   }
 
+  Layer halving(const BnBlock& block, int64_t in) {
+    std::vector<Path> paths = wide_paths(block, in, 2);
+    paths.push_back({halve_beside_convolution});
+    return inception_block(std::move(paths));
+  }
+
+  Layer keeping(const BnBlock& block, int64_t in) {
+    const std::string name = "inception_" + block.name;
+    std::vector<Path> paths = {
+        {conv(name + "_1x1", {.in = in, .out = block.one, .kernel = 1})}};
+    for (Path& path : wide_paths(block, in, 1)) paths.push_back(path);
+    paths.push_back(
+        {block.kind == BnBlock::Pool::kMax ? max_around : average_around,
+         conv(name + "_pool_proj",
+              {.in = in, .out = block.pool, .kernel = 1})});
+    return inception_block(std::move(paths));
+  }
+
+ private:
   /// The paths with 3x3 convolutions.
-  std::vector<Path> wide_paths(const Block& block, int64_t in, int64_t stride) {
+  std::vector<Path> wide_paths(const BnBlock& block, int64_t in,
+                               int64_t stride) {
     const std::string name = "inception_" + block.name;
     const int64_t middle = block.reduce_three;
     const int64_t reduced = block.reduce_double;
@@ -100,34 +95,37 @@ class BnInception final : public InceptionNet {
                   {.in = block.twice, .out = block.twice, .stride = stride})}};
   }
 
-  Layer halving(const Block& block, int64_t in) {
-    std::vector<Path> paths = wide_paths(block, in, 2);
-    paths.push_back({halve_beside_convolution});
-    return inception_block(std::move(paths));
-  }
-
-  Layer keeping(const Block& block, int64_t in) {
-    const std::string name = "inception_" + block.name;
-    std::vector<Path> paths = {
-        {conv(name + "_1x1", {.in = in, .out = block.one, .kernel = 1})}};
-    for (Path& path : wide_paths(block, in, 1)) paths.push_back(path);
-    paths.push_back(
-        {block.kind == Block::Pool::kMax ? max_around : average_around,
-         conv(name + "_pool_proj",
-              {.in = in, .out = block.pool, .kernel = 1})});
-    return inception_block(std::move(paths));
-  }
-
+  torch::nn::Module& owner_;
   std::string batch_norm_;
 };
 
 /// Bytes less (104, 117, 128), as in Caffe.
-const bool input_added = add_pretrained_input(
+const bool bn_inception_input_added = add_pretrained_input(
     "bn_inception", {"bgr",
                      {104 / 255.0, 117 / 255.0, 128 / 255.0},
                      {1 / 255.0, 1 / 255.0, 1 / 255.0}});
 
 }  // namespace
+
+BnInception::BnInception(Options, const BackboneInput& input)
+    : InceptionNet("conv1_7x7_s2.weight", input.channels) {
+  BnInceptionMaker add(*this, input.batch_norm);
+  InceptionLayers layers;
+  layers.stem = {
+      add.conv("conv1_7x7_s2",
+               {.in = input.channels, .out = 64, .kernel = 7, .stride = 2}),
+      halve(), add.conv("conv2_3x3_reduce", {.in = 64, .out = 64, .kernel = 1}),
+      add.conv("conv2_3x3", {.in = 64, .out = 192}), halve()};
+  int64_t in = 192;
+  for (const BnBlock& block : bn_inception_blocks()) {
+    Path& path = block.name.front() == '3' ? layers.early : layers.late;
+    path.push_back(block.one == 0 ? add.halving(block, in)
+                                  : add.keeping(block, in));
+    in = block.one + block.three + block.twice +
+         (block.one == 0 ? in : block.pool);
+  }
+  set_layers(std::move(layers));
+}
 
 KITH_REGISTER(backbone_registry(), "bn_inception", BnInception);
 

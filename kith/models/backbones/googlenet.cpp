@@ -1,6 +1,5 @@
 #include <torch/torch.h>
 
-#include "kith/models/conv_norm.h"
 #include "kith/models/inception.h"
 #include "kith/models/pretrained_input.h"
 
@@ -10,8 +9,8 @@ namespace {
 namespace nn = torch::nn;
 
 /// Convolution, batch norm and ReLU under the names `name`.conv and `name`.bn.
-Layer add_conv(nn::Module& owner, const std::string& name, ConvShape shape,
-               const std::string& batch_norm) {
+Layer add_googlenet_conv(nn::Module& owner, const std::string& name,
+                         ConvShape shape, const std::string& batch_norm) {
   shape.eps = 0.001;
   const auto names =
       owner.register_module(name, std::make_shared<nn::Module>());
@@ -20,19 +19,20 @@ Layer add_conv(nn::Module& owner, const std::string& name, ConvShape shape,
 }
 
 /// A block in which a 3x3 convolution stands in place of the 5x5 one.
-class Block final : public nn::Module {
+class GooglenetBlock final : public nn::Module {
  public:
-  Block(const GoogLeNetBlock& sizes, int64_t in,
-        const std::string& batch_norm) {
+  GooglenetBlock(const GoogLeNetBlock& sizes, int64_t in,
+                 const std::string& batch_norm) {
     const auto branch2 = add_names("branch2");
     const auto branch3 = add_names("branch3");
     const auto branch4 = add_names("branch4");
     const auto reduce = [&](nn::Module& owner, const char* name, int64_t out) {
-      return add_conv(owner, name, {.in = in, .out = out, .kernel = 1},
-                      batch_norm);
+      return add_googlenet_conv(
+          owner, name, {.in = in, .out = out, .kernel = 1}, batch_norm);
     };
     const auto widen = [&](nn::Module& owner, int64_t from, int64_t out) {
-      return add_conv(owner, "1", {.in = from, .out = out}, batch_norm);
+      return add_googlenet_conv(owner, "1", {.in = from, .out = out},
+                                batch_norm);
     };
     layer_ =
         inception_block({{reduce(*this, "branch1", sizes.one)},
@@ -53,43 +53,31 @@ class Block final : public nn::Module {
   Layer layer_;
 };
 
-/// GoogLeNet with batch norm and the names of torchvision, without its three
-/// classifiers.
-class GoogLeNet final : public InceptionNet {
- public:
-  static constexpr const char* kSummary =
-      "inception network with batch norm as in torchvision, 1024 features; its "
-      "weights need input mean and std 0.5";
-  static constexpr PartFacts kFacts = {.golden = "backbone_googlenet"};
-  using Options = NoOptions;
-
-  GoogLeNet(const Options&, const BackboneInput& input)
-      : InceptionNet("conv1.conv.weight", input.channels) {
-    const auto conv = [&](const char* name, const ConvShape& shape) {
-      return add_conv(*this, name, shape, input.batch_norm);
-    };
-    InceptionLayers layers;
-    layers.stem = {
-        conv("conv1",
-             {.in = input.channels, .out = 64, .kernel = 7, .stride = 2}),
-        halve(), conv("conv2", {.in = 64, .out = 64, .kernel = 1}),
-        conv("conv3", {.in = 64, .out = 192}), halve()};
-    add_googlenet_blocks(
-        layers, 2, [&](const GoogLeNetBlock& sizes, int64_t in) {
-          const auto block =
-              std::make_shared<Block>(sizes, in, input.batch_norm);
-          return register_module("inception" + sizes.name, block)->layer();
-        });
-    set_layers(std::move(layers));
-  }
-};
-
 /// Values from -1 to 1.
-const bool input_added = add_pretrained_input(
+const bool googlenet_input_added = add_pretrained_input(
     "googlenet", {"rgb", {0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}});
 
 }  // namespace
 
-KITH_REGISTER(backbone_registry(), "googlenet", GoogLeNet);
+Googlenet::Googlenet(Options, const BackboneInput& input)
+    : InceptionNet("conv1.conv.weight", input.channels) {
+  const auto conv = [&](const char* name, const ConvShape& shape) {
+    return add_googlenet_conv(*this, name, shape, input.batch_norm);
+  };
+  InceptionLayers layers;
+  layers.stem = {
+      conv("conv1",
+           {.in = input.channels, .out = 64, .kernel = 7, .stride = 2}),
+      halve(), conv("conv2", {.in = 64, .out = 64, .kernel = 1}),
+      conv("conv3", {.in = 64, .out = 192}), halve()};
+  add_googlenet_blocks(layers, 2, [&](const GoogLeNetBlock& sizes, int64_t in) {
+    const auto block =
+        std::make_shared<GooglenetBlock>(sizes, in, input.batch_norm);
+    return register_module("inception" + sizes.name, block)->layer();
+  });
+  set_layers(std::move(layers));
+}
+
+KITH_REGISTER(backbone_registry(), "googlenet", Googlenet);
 
 }  // namespace kith

@@ -1,8 +1,7 @@
 #include <torch/torch.h>
 
 #include "kith/models/adapt_weights.h"
-#include "kith/models/backbone.h"
-#include "kith/models/conv_norm.h"
+#include "kith/models/backbones.h"
 
 namespace kith {
 namespace {
@@ -10,25 +9,37 @@ namespace {
 namespace nn = torch::nn;
 
 /// A module that only gives names to what is registered in it.
-std::shared_ptr<nn::Module> add_names(nn::Module& owner,
-                                      const std::string& name) {
+std::shared_ptr<nn::Module> add_named_module(nn::Module& owner,
+                                             const std::string& name) {
   return owner.register_module(name, std::make_shared<nn::Module>());
 }
 
 // Unlike clamp_, it keeps its result for the gradient, not its input.
 Tensor to_relu6(Tensor x) { return torch::hardtanh_(x, 0, 6); }
 
+struct MobilenetStage {
+  int64_t expand;
+  int64_t channels;
+  int64_t blocks;
+  int64_t stride;
+};
+constexpr MobilenetStage kMobilenetStages[] = {
+    {1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
+    {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
+
+}  // namespace
+
 /// An inverted residual: 1x1 convolution to `expand` times the channels, 3x3
 /// within channels, 1x1 to `out` channels without activation.
-class InvertedResidual final : public nn::Module {
+class MobilenetV2::InvertedResidual final : public nn::Module {
  public:
   InvertedResidual(int64_t in, int64_t out, int64_t expand, int64_t stride,
                    const std::string& batch_norm)
       : has_shortcut_(stride == 1 && in == out) {
     const int64_t wide = in * expand;
-    const auto conv = add_names(*this, "conv");
+    const auto conv = add_named_module(*this, "conv");
     const auto add_pair = [&](const ConvShape& shape) {
-      const auto names = add_names(*conv, std::to_string(body_.size()));
+      const auto names = add_named_module(*conv, std::to_string(body_.size()));
       body_.emplace_back(*names, "0", "1", shape, batch_norm);
     };
     if (expand > 1) add_pair({.in = in, .out = wide, .kernel = 1});
@@ -53,82 +64,46 @@ class InvertedResidual final : public nn::Module {
   std::vector<ConvNorm> body_;
 };
 
-struct Stage {
-  int64_t expand;
-  int64_t channels;
-  int64_t blocks;
-  int64_t stride;
-};
-constexpr Stage kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2},
-                             {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2},
-                             {6, 320, 1, 1}};
-
-/// MobileNetV2 (Sandler et al., 2018) of width 1 without its classifier. The
-/// map has 1/32 of the input's size. Names are torchvision's.
-class MobileNetV2 final : public Backbone {
- public:
-  static constexpr const char* kSummary =
-      "small and quick network of inverted residuals, 1280 features";
-  using Options = NoOptions;
-
-  MobileNetV2(const Options&, const BackboneInput& input)
-      : channels_(input.channels), names_(add_names(*this, "features")) {
-    first_ = pair({.in = channels_, .out = 32, .stride = 2}, input.batch_norm);
-    int64_t in = 32;
-    for (const Stage& stage : kStages) {
-      for (int64_t i = 0; i < stage.blocks; ++i) {
-        blocks_.push_back(std::make_shared<InvertedResidual>(
-            in, stage.channels, stage.expand, i == 0 ? stage.stride : 1,
-            input.batch_norm));
-        names_->register_module(next_name(), blocks_.back());
-        in = stage.channels;
-      }
-      stage_ends_.push_back(blocks_.size());
+MobilenetV2::MobilenetV2(Options, const BackboneInput& input)
+    : channels_(input.channels), names_(add_named_module(*this, "features")) {
+  first_ = pair({.in = channels_, .out = 32, .stride = 2}, input.batch_norm);
+  int64_t in = 32;
+  for (const MobilenetStage& stage : kMobilenetStages) {
+    for (int64_t i = 0; i < stage.blocks; ++i) {
+      blocks_.push_back(std::make_shared<InvertedResidual>(
+          in, stage.channels, stage.expand, i == 0 ? stage.stride : 1,
+          input.batch_norm));
+      names_->register_module(next_name(), blocks_.back());
+      in = stage.channels;
     }
-    last_ = pair({.in = in, .out = kFeatures, .kernel = 1}, input.batch_norm);
+    stage_ends_.push_back(blocks_.size());
   }
+  last_ = pair({.in = in, .out = features(), .kernel = 1}, input.batch_norm);
+}
 
-  int64_t features() const override { return kFeatures; }
+std::string MobilenetV2::next_name() const {
+  return std::to_string(names_->children().size());
+}
 
-  /// The input, and the maps of 1/4 and 1/8 of its size.
-  int64_t mix_points() const override { return 3; }
+ConvNorm MobilenetV2::pair(const ConvShape& shape,
+                           const std::string& batch_norm) {
+  return {*add_named_module(*names_, next_name()), "0", "1", shape, batch_norm};
+}
 
-  void adapt_weights(NamedTensors& weights) const override {
-    adapt_channels(weights, "features.0.0.weight", channels_);
+void MobilenetV2::adapt_weights(NamedTensors& weights) const {
+  adapt_channels(weights, "features.0.0.weight", channels_);
+}
+
+Features MobilenetV2::run(const Tensor& images, const Mixing& mixing) {
+  Tensor x = to_relu6(first_(images));
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    x = blocks_[i]->forward(x);
+    if (i + 1 == stage_ends_[1]) x = mixing(1, x);
+    if (i + 1 == stage_ends_[2]) x = mixing(2, x);
   }
+  return {to_relu6(last_(x)), {}};
+}
 
- protected:
-  Features run(const Tensor& images, const Mixing& mixing) override {
-    Tensor x = to_relu6(first_(images));
-    for (size_t i = 0; i < blocks_.size(); ++i) {
-      x = blocks_[i]->forward(x);
-      if (i + 1 == stage_ends_[1]) x = mixing(1, x);
-      if (i + 1 == stage_ends_[2]) x = mixing(2, x);
-    }
-    return {to_relu6(last_(x)), {}};
-  }
-
- private:
-  static constexpr int64_t kFeatures = 1280;
-
-  std::string next_name() const {
-    return std::to_string(names_->children().size());
-  }
-
-  ConvNorm pair(const ConvShape& shape, const std::string& batch_norm) {
-    return {*add_names(*names_, next_name()), "0", "1", shape, batch_norm};
-  }
-
-  int64_t channels_;
-  std::shared_ptr<nn::Module> names_;
-  ConvNorm first_;
-  std::vector<std::shared_ptr<InvertedResidual>> blocks_;
-  std::vector<size_t> stage_ends_;  ///< Blocks up to the end of each stage.
-  ConvNorm last_;
-};
-
-}  // namespace
-
-KITH_REGISTER(backbone_registry(), "mobilenet_v2", MobileNetV2);
+KITH_REGISTER(backbone_registry(), "mobilenet_v2", MobilenetV2);
 
 }  // namespace kith

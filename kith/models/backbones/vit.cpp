@@ -1,11 +1,10 @@
-#include "kith/models/vit.h"
-
 #include <cmath>
 
 #include <torch/torch.h>
 
 #include "kith/core/torch_compat.h"
 #include "kith/models/adapt_weights.h"
+#include "kith/models/backbones.h"
 
 namespace kith {
 namespace {
@@ -23,10 +22,12 @@ nn::Linear linear(int64_t in, int64_t out) {
   return layer;
 }
 
+}  // namespace
+
 /// Self-attention of several heads, with the names of nn.MultiheadAttention.
-class SelfAttention final : public nn::Module {
+class VisionTransformer::Attention final : public nn::Module {
  public:
-  SelfAttention(int64_t width, int64_t heads) : heads_(heads) {
+  Attention(int64_t width, int64_t heads) : heads_(heads) {
     weight_ =
         register_parameter("in_proj_weight", torch::empty({3 * width, width}));
     nn::init::xavier_uniform_(weight_);
@@ -53,15 +54,13 @@ class SelfAttention final : public nn::Module {
   nn::Linear out_{nullptr};
 };
 
-}  // namespace
-
-class VitBlock final : public nn::Module {
+class VisionTransformer::Block final : public nn::Module {
  public:
-  VitBlock(const VitShape& shape, double dropout) {
+  Block(const VitShape& shape, double dropout) {
     norm_1_ = register_module("ln_1", layer_norm(shape.width));
-    attention_ = register_module(
-        "self_attention",
-        std::make_shared<SelfAttention>(shape.width, shape.heads));
+    attention_ =
+        register_module("self_attention",
+                        std::make_shared<Attention>(shape.width, shape.heads));
     norm_2_ = register_module("ln_2", layer_norm(shape.width));
     // torchvision counts activation and dropout among the layers.
     const auto mlp = register_module("mlp", std::make_shared<nn::Module>());
@@ -78,7 +77,7 @@ class VitBlock final : public nn::Module {
 
  private:
   nn::LayerNorm norm_1_{nullptr};
-  std::shared_ptr<SelfAttention> attention_;
+  std::shared_ptr<Attention> attention_;
   nn::LayerNorm norm_2_{nullptr};
   nn::Linear first_{nullptr};
   nn::Linear second_{nullptr};
@@ -92,11 +91,12 @@ void VitOptions::describe(OptionSet& set) {
 }
 
 VisionTransformer::VisionTransformer(const VitShape& shape,
-                                     const VitOptions& options,
+                                     const Options& options,
                                      const BackboneInput& input)
     : shape_(shape),
       channels_(input.channels),
       side_(input.size / shape.patch) {
+  const double dropout = checked(options, "vit").dropout;
   if (side_ < 1 || input.size % shape.patch != 0) {
     throw ConfigError("'model.input.size' must be a multiple of the " +
                       std::to_string(shape.patch) +
@@ -119,13 +119,13 @@ VisionTransformer::VisionTransformer(const VitShape& shape,
   positions_ = encoder->register_parameter(
       "pos_embedding",
       torch::randn({1, 1 + side_ * side_, shape.width}) * 0.02);
-  dropout_ = encoder->register_module("dropout", nn::Dropout(options.dropout));
+  dropout_ = encoder->register_module("dropout", nn::Dropout(dropout));
   const auto layers =
       encoder->register_module("layers", std::make_shared<nn::Module>());
   for (int64_t i = 0; i < shape.depth; ++i) {
-    blocks_.push_back(layers->register_module(
-        "encoder_layer_" + std::to_string(i),
-        std::make_shared<VitBlock>(shape, options.dropout)));
+    blocks_.push_back(
+        layers->register_module("encoder_layer_" + std::to_string(i),
+                                std::make_shared<Block>(shape, dropout)));
   }
   norm_ = encoder->register_module("ln", layer_norm(shape.width));
 }
@@ -155,5 +155,8 @@ void VisionTransformer::adapt_weights(NamedTensors& weights) const {
   adapt_channels(weights, "conv_proj.weight", channels_);
   resize_positions(weights, "encoder.pos_embedding", side_);
 }
+
+KITH_REGISTER(backbone_registry(), "vit_b_16", VitB16);
+KITH_REGISTER(backbone_registry(), "vit_b_32", VitB32);
 
 }  // namespace kith

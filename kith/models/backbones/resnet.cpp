@@ -1,24 +1,23 @@
-#include "kith/models/resnet.h"
-
 #include <optional>
 
 #include <torch/torch.h>
 
 #include "kith/models/adapt_weights.h"
+#include "kith/models/backbones.h"
 
 namespace kith {
 
-class ResidualBlock final : public torch::nn::Module {
+class Resnet::Residual final : public torch::nn::Module {
  public:
   /// Bottlenecks have 4 `width` channels at their end, basic blocks `width`.
-  ResidualBlock(ResNet::Block block, int64_t in, int64_t width, int64_t stride,
-                const std::string& batch_norm) {
+  Residual(Block block, int64_t in, int64_t width, int64_t stride,
+           const std::string& batch_norm) {
     const auto add = [&](const ConvShape& shape) {
       const std::string number = std::to_string(body_.size() + 1);
       body_.emplace_back(*this, "conv" + number, "bn" + number, shape,
                          batch_norm);
     };
-    if (block == ResNet::Block::kBasic) {
+    if (block == Block::kBasic) {
       out_ = width;
       add({.in = in, .out = width, .stride = stride});
       add({.in = width, .out = width});
@@ -54,7 +53,7 @@ class ResidualBlock final : public torch::nn::Module {
   std::optional<ConvNorm> shortcut_;
 };
 
-ResNet::ResNet(Block block, const std::array<int64_t, 4>& depths,
+Resnet::Resnet(Block block, const std::array<int64_t, 4>& depths,
                const BackboneInput& input)
     : channels_(input.channels),
       stem_(*this, "conv1", "bn1",
@@ -64,7 +63,7 @@ ResNet::ResNet(Block block, const std::array<int64_t, 4>& depths,
     torch::nn::ModuleList layer;
     for (int64_t i = 0; i < depths[stage]; ++i) {
       const int64_t stride = i == 0 && stage > 0 ? 2 : 1;
-      const auto added = std::make_shared<ResidualBlock>(
+      const auto added = std::make_shared<Residual>(
           block, features_, int64_t{64} << stage, stride, input.batch_norm);
       features_ = added->out();
       layer->push_back(added);
@@ -74,7 +73,7 @@ ResNet::ResNet(Block block, const std::array<int64_t, 4>& depths,
   }
 }
 
-Features ResNet::run(const Tensor& images, const Mixing& mixing) {
+Features Resnet::run(const Tensor& images, const Mixing& mixing) {
   Tensor x = torch::max_pool2d(stem_(images).relu_(), 3, 2, 1);
   for (size_t stage = 0; stage < layers_.size(); ++stage) {
     for (const auto& block : layers_[stage]) x = block->forward(x);
@@ -83,8 +82,13 @@ Features ResNet::run(const Tensor& images, const Mixing& mixing) {
   return {x, {}};
 }
 
-void ResNet::adapt_weights(NamedTensors& weights) const {
+void Resnet::adapt_weights(NamedTensors& weights) const {
   adapt_channels(weights, "conv1.weight", channels_);
 }
+
+KITH_REGISTER(backbone_registry(), "resnet18", Resnet18);
+KITH_REGISTER(backbone_registry(), "resnet34", Resnet34);
+KITH_REGISTER(backbone_registry(), "resnet50", Resnet50);
+KITH_REGISTER(backbone_registry(), "resnet101", Resnet101);
 
 }  // namespace kith
