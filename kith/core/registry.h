@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,7 @@ class Registry {
   struct Entry {
     std::string summary;
     PartFacts facts;
+    const std::type_info* type = nullptr;
     std::function<std::unique_ptr<Base>(const ConfigNode&, const std::string&,
                                         const Args&...)>
         make;
@@ -68,6 +70,7 @@ class Registry {
     using Options = typename Type::Options;
     Entry entry;
     entry.summary = Type::kSummary;
+    entry.type = &typeid(Type);
     if constexpr (requires { Type::kFacts; }) entry.facts = Type::kFacts;
     entry.make = [](const ConfigNode& node, const std::string& section,
                     const Args&... args) -> std::unique_ptr<Base> {
@@ -114,6 +117,14 @@ class Registry {
     const auto found = entries_.find(name);
     if (found == entries_.end()) throw_unknown(where, kind_, name, names());
     return found->second;
+  }
+
+  /// The name of a part by its class; empty if it is none of these parts.
+  std::string name_of(const std::type_info& type) const {
+    for (const auto& [name, entry] : entries_) {
+      if (*entry.type == type) return name;
+    }
+    return "";
   }
 
   /// Makes the part that `node` (a map with `name`) describes.
