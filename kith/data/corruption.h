@@ -1,9 +1,7 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "kith/core/registry.h"
 #include "kith/core/rng.h"
@@ -34,17 +32,5 @@ CorruptionRegistry& corruption_registry();
 /// empty (asserted).
 Image corrupt(const Corruption& corruption, const std::string& name,
               const Image& image, uint64_t seed, int64_t image_index);
-
-/// The ends of a range that an option gives as a list. ConfigError unless it
-/// has two values, the lesser one first.
-template <class T>
-std::array<T, 2> range_of(const std::vector<T>& values, const std::string& part,
-                          const std::string& option) {
-  if (values.size() != 2 || values[0] > values[1]) {
-    throw ConfigError(part + ": '" + option +
-                      "' needs two values, the lesser one first");
-  }
-  return {values[0], values[1]};
-}
 
 }  // namespace kith

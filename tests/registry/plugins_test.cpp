@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <map>
-#include <set>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -21,125 +23,136 @@
 #include "kith/study/figure.h"
 #include "kith/train/optimizer.h"
 #include "kith/train/schedule.h"
+#include "tests/paths.h"
 
 namespace kith {
 namespace {
+
+namespace fs = std::filesystem;
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 using Names = std::vector<std::string>;
 
-/// The names registered by the files of each plug-in folder.
+/// The names in each registry, by the function that gives it.
 using Registries = std::map<std::string, Names>;
 
-/// Files in plug-in folders that define the registry or what parts share.
-const std::set<std::string> kRegistryFiles = {
-    "losses/class_vectors.cpp",
-    "losses/loss.cpp",
-    "losses/margin_beta.cpp",
-    "losses/pair_terms.cpp",
-    "losses/row_loss.cpp",
-    "losses/unit_embeddings.cpp",
-    "miners/choose.cpp",
-    "miners/class_places.cpp",
-    "miners/distance_weights.cpp",
-    "miners/distances.cpp",
-    "miners/miner.cpp",
-    "samplers/classes.cpp",
-    "samplers/draw.cpp",
-    "samplers/epoch_use.cpp",
-    "samplers/image_row.cpp",
-    "samplers/sampler.cpp",
-    "samplers/pool/farthest_points.cpp",
-    "samplers/pool/match_sampler.cpp",
-    "samplers/pool/pool_sampler.cpp",
-    "samplers/pool/scores.cpp",
-    "samplers/pool/threads.cpp"};
+/// A KITH_REGISTER line.
+struct RegisterLine {
+  std::string file;
+  std::string registry;  ///< "loss_registry"
+  std::string name;
+};
 
-/// Folders whose parts are in the registry of another: those that need LibTorch
-/// are built apart.
-const std::map<std::string, std::string> kFolderOf = {
-    {"samplers/pool", "samplers"}};
+std::vector<RegisterLine> lines_in(const std::string& source,
+                                   const std::string& file) {
+  static const std::regex line(
+      R"rx(\nKITH_REGISTER\(\s*(\w+)\(\),\s*"([^"]*)",)rx");
+  std::vector<RegisterLine> lines;
+  for (auto match = std::sregex_iterator(source.begin(), source.end(), line);
+       match != std::sregex_iterator(); ++match) {
+    lines.push_back({file, (*match)[1], (*match)[2]});
+  }
+  return lines;
+}
 
-/// What is wrong between plug-in files ("losses/contrastive.cpp") and
-/// registries: a file that registers nothing under its own name, a file in a
-/// folder without a registry, a name without a file.
-Names missing_registrations(const Names& files, const Registries& registries) {
-  Names problems;
-  std::set<std::string> expected;  // "losses/contrastive"
-  for (const std::string& file : files) {
-    if (kRegistryFiles.count(file)) continue;
-    const size_t slash = file.rfind('/');
-    std::string folder = file.substr(0, slash);
-    if (kFolderOf.count(folder)) folder = kFolderOf.at(folder);
-    const std::string stem =
-        file.substr(slash + 1, file.rfind('.') - slash - 1);
-    expected.insert(folder + "/" + stem);
-    const auto found = registries.find(folder);
-    if (found == registries.end()) {
-      problems.push_back(file + ": no registry for " + folder);
-    } else if (!std::count(found->second.begin(), found->second.end(), stem)) {
-      problems.push_back(file + ": '" + stem + "' is not registered");
+/// Of all source files of the library.
+std::vector<RegisterLine> all_lines() {
+  std::vector<RegisterLine> lines;
+  const fs::path root = fs::path(KITH_SOURCE_DIR) / "kith";
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    if (entry.path().extension() != ".cpp") continue;
+    std::ostringstream source;
+    source << std::ifstream(entry.path()).rdbuf();
+    const std::string file = fs::relative(entry.path(), root).string();
+    for (RegisterLine& line : lines_in(source.str(), file)) {
+      lines.push_back(std::move(line));
     }
   }
-  for (const auto& [folder, names] : registries) {
+  return lines;
+}
+
+/// What is wrong between KITH_REGISTER lines and registries: a line whose name
+/// is not there (its file is not compiled into the library), a name without a
+/// line.
+Names differences(const std::vector<RegisterLine>& lines,
+                  const Registries& registries) {
+  Names problems;
+  Registries found;
+  for (const RegisterLine& line : lines) {
+    found[line.registry].push_back(line.name);
+    const auto names = registries.find(line.registry);
+    if (names == registries.end()) {
+      problems.push_back(line.file + ": no registry " + line.registry);
+    } else if (!std::count(names->second.begin(), names->second.end(),
+                           line.name)) {
+      problems.push_back(line.file + ": '" + line.name + "' is not registered");
+    }
+  }
+  for (const auto& [registry, names] : registries) {
+    const Names& own = found[registry];
     for (const std::string& name : names) {
-      if (!expected.count(folder + "/" + name)) {
-        problems.push_back(folder + ": '" + name + "' has no file");
+      if (!std::count(own.begin(), own.end(), name)) {
+        problems.push_back(registry + ": '" + name + "' has no line");
       }
     }
   }
   return problems;
 }
 
-Names plugin_files() {
-  Names files;
-  std::istringstream list(KITH_PLUGIN_FILES);
-  for (std::string file; std::getline(list, file, ',');) files.push_back(file);
-  return files;
-}
-
 Registries all_registries() {
-  return {{"data/sets", data_set_registry().names()},
-          {"data/augment", augmentation_registry().names()},
-          {"data/corruptions", corruption_registry().names()},
-          {"samplers", sampler_registry().names()},
-          {"models/backbones", backbone_registry().names()},
-          {"miners", miner_registry().names()},
-          {"losses", loss_registry().names()},
-          {"train/optimizers", optimizer_registry().names()},
-          {"train/schedules", schedule_registry().names()},
-          {"eval/metrics", metric_registry().names()},
-          {"eval/protocols", protocol_registry().names()},
-          {"index/kinds", vector_index_registry().names()},
-          {"study/figures", figure_registry().names()}};
+  return {{"data_set_registry", data_set_registry().names()},
+          {"augmentation_registry", augmentation_registry().names()},
+          {"corruption_registry", corruption_registry().names()},
+          {"sampler_registry", sampler_registry().names()},
+          {"backbone_registry", backbone_registry().names()},
+          {"miner_registry", miner_registry().names()},
+          {"loss_registry", loss_registry().names()},
+          {"optimizer_registry", optimizer_registry().names()},
+          {"schedule_registry", schedule_registry().names()},
+          {"metric_registry", metric_registry().names()},
+          {"protocol_registry", protocol_registry().names()},
+          {"vector_index_registry", vector_index_registry().names()},
+          {"figure_registry", figure_registry().names()}};
 }
 
-TEST(Plugins, EveryFileRegistersItsNameAndEveryNameHasItsFile) {
-  EXPECT_THAT(missing_registrations(plugin_files(), all_registries()),
-              IsEmpty());
+TEST(Plugins, EveryLineRegistersItsNameAndEveryNameHasItsLine) {
+  EXPECT_THAT(differences(all_lines(), all_registries()), IsEmpty());
 }
 
 TEST(Plugins, EveryRegistryHasAPart) {
-  for (const auto& [folder, names] : all_registries()) {
-    EXPECT_FALSE(names.empty()) << folder;
+  for (const auto& [registry, names] : all_registries()) {
+    EXPECT_FALSE(names.empty()) << registry;
   }
 }
 
-TEST(Plugins, TheCheckSeesAFileThatRegistersNothing) {
-  Names files = plugin_files();
-  files.emplace_back("losses/forgotten.cpp");
-  EXPECT_THAT(missing_registrations(files, all_registries()),
+TEST(Plugins, LinesAreFoundOverTwoLinesAndNotInsideOne) {
+  const std::vector<RegisterLine> lines = lines_in(
+      "// KITH_REGISTER(hat_registry(), \"no\", No);\n"
+      "KITH_REGISTER(hat_registry(), \"a\", A);\n"
+      "KITH_REGISTER(hat_registry(),\n              \"b\", B);\n",
+      "hats.cpp");
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].name, "a");
+  EXPECT_EQ(lines[1].name, "b");
+  EXPECT_EQ(lines[1].registry, "hat_registry");
+  EXPECT_EQ(lines[1].file, "hats.cpp");
+}
+
+TEST(Plugins, TheCheckSeesALineThatRegistersNothing) {
+  std::vector<RegisterLine> lines = all_lines();
+  lines.push_back({"losses/forgotten.cpp", "loss_registry", "forgotten"});
+  EXPECT_THAT(differences(lines, all_registries()),
               ElementsAre("losses/forgotten.cpp: 'forgotten' is not "
                           "registered"));
 }
 
-TEST(Plugins, TheCheckSeesANameWithoutAFileAndAnUnknownFolder) {
-  EXPECT_THAT(missing_registrations({"losses/loss.cpp"}, {{"losses", {"a"}}}),
-              ElementsAre("losses: 'a' has no file"));
-  EXPECT_THAT(missing_registrations({"hats/a.cpp"}, {{"losses", {}}}),
-              ElementsAre("hats/a.cpp: no registry for hats"));
+TEST(Plugins, TheCheckSeesANameWithoutALineAndAnUnknownRegistry) {
+  EXPECT_THAT(differences({}, {{"loss_registry", {"a"}}}),
+              ElementsAre("loss_registry: 'a' has no line"));
+  EXPECT_THAT(differences({{"hats/a.cpp", "hat_registry", "a"}}, {}),
+              ElementsAre("hats/a.cpp: no registry hat_registry"));
 }
 
 }  // namespace
