@@ -16,12 +16,12 @@ namespace {
 /// Value and gradient, as a training step gets them.
 Tensor run_once(const Loss& loss, LossInput input) {
   input.embeddings = input.embeddings.detach().requires_grad_(true);
-  for (auto& [name, parameter] : loss.parameters()) {
+  for (auto& [name, parameter] : loss.named_parameters().pairs()) {
     parameter.mutable_grad() = Tensor();
   }
   try {
     // As a training does: without the checks of what it made itself.
-    const Tensor value = loss.forward(input).value;
+    const Tensor value = loss.unchecked(input).value;
     value.backward();
     return value.detach();
   } catch (const c10::ValueError& error) {
@@ -123,10 +123,7 @@ std::unique_ptr<Loss> make_loss(const LossBench& bench) {
   context.dim = bench.dim;
   context.seed = static_cast<uint64_t>(bench.seed);
   auto loss = loss_registry().make(bench.loss, "loss", context);
-  const auto type = bench.float64 ? torch::kDouble : torch::kFloat;
-  for (auto& [name, parameter] : loss->parameters()) {
-    parameter.set_data(parameter.to(bench.device, type));
-  }
+  loss->to(bench.device, bench.float64 ? torch::kDouble : torch::kFloat);
   return loss;
 }
 
@@ -143,7 +140,7 @@ bool needs_tuples(const Loss& loss, const LossInput& input) {
   empty.embeddings = input.embeddings.slice(0, 0, 0);
   empty.labels = input.labels.slice(0, 0, 0);
   try {
-    compute_loss(loss, empty);
+    loss(empty);
   } catch (const c10::ValueError&) {
     return true;
   }

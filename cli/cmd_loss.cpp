@@ -79,9 +79,7 @@ std::unique_ptr<Loss> make_loss(const LossFlags& flags, const Tensor& raw,
   context.seed = static_cast<uint64_t>(flags.seed);
   if (flags.params.empty()) {
     auto loss = loss_registry().make(section, "loss", context);
-    for (auto& [name, parameter] : loss->parameters()) {
-      parameter.set_data(parameter.to(raw.device()));
-    }
+    loss->to(raw.device());
     return loss;
   }
   context.given = load_params(flags, raw);
@@ -104,7 +102,7 @@ void check_flags(const LossFlags& flags, const Loss& loss) {
     throw ConfigError("--pairs: " + flags.name +
                       " takes no virtual examples (SiMix)");
   }
-  if (loss.parameters().empty() &&
+  if (loss.named_parameters().is_empty() &&
       !(flags.params.empty() && flags.param_grads.empty())) {
     throw ConfigError(
         (flags.params.empty() ? "--param-grads: " : "--params: ") + flags.name +
@@ -170,7 +168,7 @@ LossInput load_input(const LossFlags& flags, const Loss& loss,
 LossOutput compute(const Loss& loss, const LossInput& input,
                    const LossFlags& flags) {
   try {
-    return compute_loss(loss, input);
+    return loss(input);
   } catch (const c10::ValueError& error) {
     const std::string file = flags.tuples.empty() ? flags.pairs : flags.tuples;
     const bool lacks_tuples = file.empty() && !loss.tuple_widths().empty();
@@ -195,7 +193,7 @@ double grad_norm(const Tensor& raw) {
 
 void save_param_grads(const std::string& path, const Loss& loss) {
   NamedTensors gradients;
-  for (const auto& [name, parameter] : loss.parameters()) {
+  for (const auto& [name, parameter] : loss.named_parameters().pairs()) {
     gradients.emplace_back(name, gradient_of(parameter).cpu().contiguous());
   }
   std::vector<std::pair<std::string, ArrayView>> views;

@@ -44,7 +44,7 @@ double surrogate(const std::vector<RankedItem>& items, int64_t k) {
       torch::tensor(similarities, torch::kDouble).view({count, 1});
   input.database.labels = torch::tensor(labels, torch::kLong);
   const auto loss = loss_registry().make(node, "loss", LossContext{});
-  return 1.0 - compute_loss(*loss, input).value.item<double>();
+  return 1.0 - (*loss)(input).value.item<double>();
 }
 
 double recall(const std::vector<RankedItem>& items, int64_t k) {

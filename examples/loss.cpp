@@ -15,8 +15,7 @@ int main() {
   const auto loss = kith::loss_registry().make(
       kith::parse_config("{name: recall_at_k, k: [1, 2, 4], t2: 0.05}", "here"),
       "loss", {});
-  const auto output =
-      kith::compute_loss(*loss, {kith::normalize_rows(raw), labels, {}});
+  const auto output = (*loss)(kith::normalize_rows(raw), labels);
   output.value.backward();
 
   std::cout << "loss " << output.value.item<double>() << ", gradient norm "

@@ -70,7 +70,9 @@ class ClassVectors {
                int64_t per_class = 1);
 
   int64_t classes() const { return classes_; }
-  NamedTensors parameters() const { return {{name_, values_}}; }
+  /// Of the parameter, and itself: a leaf that wants a gradient.
+  const std::string& name() const { return name_; }
+  const Tensor& values() const { return values_; }
 
   /// Of embeddings [M, D] in their type; column k C + c belongs to vector k of
   /// class c. Scaling here is cheaper than scaling the products.
@@ -100,7 +102,6 @@ struct VectorTraining {
 /// A loss whose only parameters are class vectors.
 class ClassVectorLoss : public Loss {
  public:
-  NamedTensors parameters() const override { return vectors_.parameters(); }
   double parameter_lr(const std::string& /*name*/) const override {
     return training_.lr;
   }
@@ -110,7 +111,9 @@ class ClassVectorLoss : public Loss {
 
  protected:
   ClassVectorLoss(ClassVectors vectors, const VectorTraining& training)
-      : vectors_(std::move(vectors)), training_(training) {}
+      : vectors_(std::move(vectors)), training_(training) {
+    register_parameter(vectors_.name(), vectors_.values());
+  }
 
   const ClassVectors& vectors() const { return vectors_; }
 

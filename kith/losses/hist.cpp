@@ -103,12 +103,13 @@ class HistLoss final : public Loss {
     const HistParameters made = make_hist_parameters(
         context, options_.hidden, has_means(), has_variances());
     sizes_ = made.sizes;
-    parameters_ = made.tensors;
+    for (const auto& [name, tensor] : made.tensors) {
+      register_parameter(name, tensor);
+    }
   }
 
   bool wants_unit() const override { return false; }
   bool needs_positives() const override { return false; }
-  NamedTensors parameters() const override { return parameters_; }
   int64_t classes() const override { return sizes_.classes; }
 
   double parameter_lr(const std::string& name) const override {
@@ -142,8 +143,8 @@ class HistLoss final : public Loss {
 
   /// A parameter as the embeddings are; undefined if there is none.
   Tensor parameter(const char* name, const Tensor& like) const {
-    const Tensor value = find_tensor(parameters_, name);
-    return value.defined() ? value.to(like.options()) : value;
+    const Tensor* value = parameters_.find(name);
+    return value == nullptr ? Tensor() : value->to(like.options());
   }
 
   /// lambda_s L_CE, where `spread` multiplies by G.
@@ -189,7 +190,6 @@ class HistLoss final : public Loss {
 
   Options options_;
   HistSizes sizes_;
-  NamedTensors parameters_;
 };
 
 }  // namespace

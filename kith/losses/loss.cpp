@@ -147,7 +147,7 @@ void check_value(const Loss& loss, const LossInput& input,
   check_rows(input.embeddings, "embeddings");
   if (input.database.defined())
     check_rows(input.database.embeddings, "database");
-  const std::string name = first_bad_tensor(loss.parameters());
+  const std::string name = first_bad_tensor(loss.named_parameters().pairs());
   TORCH_CHECK_VALUE(name.empty(), "the parameter '", name,
                     "' of the loss has a NaN or infinite value");
   const double largest = input.embeddings.abs().max().item<double>();
@@ -166,7 +166,7 @@ LossRegistry& loss_registry() {
   return registry;
 }
 
-LossOutput compute_loss(const Loss& loss, const LossInput& input) {
+LossOutput Loss::operator()(const LossInput& input) const {
   const Tensor& x = input.embeddings;
   TORCH_CHECK_VALUE(x.dim() == 2 && x.is_floating_point(),
                     "embeddings must be floating point [M, D], got ",
@@ -177,14 +177,14 @@ LossOutput compute_loss(const Loss& loss, const LossInput& input) {
                     "labels must be int64 [", x.size(0), "], got ",
                     input.labels.scalar_type(), " ", input.labels.sizes());
   check_device(x, input.labels, "labels");
-  if (loss.classes() > 0 && x.size(0) > 0) check_classes(loss, input.labels);
-  if (input.tuples.defined()) check_tuples(loss, input);
+  if (classes() > 0 && x.size(0) > 0) check_classes(*this, input.labels);
+  if (input.tuples.defined()) check_tuples(*this, input);
   TORCH_CHECK_VALUE(input.mixed.defined() || !input.mixed.alphas.defined(),
                     "alphas need the pairs that they mix");
-  if (input.mixed.defined()) check_mixed(loss, input);
-  if (input.database.defined()) check_database(loss, input);
-  const LossOutput output = loss.forward(input);
-  check_value(loss, input, output.value);
+  if (input.mixed.defined()) check_mixed(*this, input);
+  if (input.database.defined()) check_database(*this, input);
+  const LossOutput output = forward(input);
+  check_value(*this, input, output.value);
   return output;
 }
 

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <torch/nn/module.h>
+
 #include "kith/core/registry.h"
 #include "kith/core/tensor.h"
 #include "kith/ops/row_layout.h"
@@ -47,12 +49,29 @@ struct LossContext {
   NamedTensors given = {};
 };
 
-/// A training objective: a function of all embeddings of a batch.
-class Loss {
+/// A training objective: a function of all embeddings of a batch,
+///
+///     RecallAtK loss({.k = {1, 2, 4}, .t2 = 0.05});
+///     LossOutput out = loss(embeddings, labels);
+///     out.value.backward();
+///
+/// What it learns itself, such as proxies, are its parameters as a module of
+/// LibTorch: named_parameters() gives them and to(device) moves them.
+class Loss : public torch::nn::Module {
  public:
-  virtual ~Loss() = default;
+  /// The loss of a batch. Shapes, types, labels and positions are checked
+  /// before (c10::ValueError says what is wrong), and that the value is finite
+  /// after: a NaN or an infinity in the embeddings or in a parameter is a
+  /// c10::ValueError with its place, a value beyond the type's range a
+  /// RunError.
+  LossOutput operator()(const Tensor& embeddings, const Tensor& labels) const {
+    return (*this)(LossInput{embeddings, labels, /*tuples=*/{}});
+  }
+  LossOutput operator()(const LossInput& input) const;
 
-  virtual LossOutput forward(const LossInput& input) const = 0;
+  /// The same without the checks, which wait for the device: for an input that
+  /// is right by construction, as a training's.
+  LossOutput unchecked(const LossInput& input) const { return forward(input); }
 
   /// Whether the loss is defined on unit vectors: the model's head, or `kith
   /// loss`, normalises before it.
@@ -75,30 +94,25 @@ class Loss {
   /// Whether it can take virtual examples (LossInput::mixed).
   virtual bool takes_mixed() const { return false; }
 
-  /// What it learns itself, such as proxies, by name. Live tensors that want a
-  /// gradient: the trainer moves them to its device and trains them.
-  virtual NamedTensors parameters() const { return {}; }
-
-  /// The learning rate of one of them, before the schedule; 0: that of the
-  /// optimiser.
+  /// The learning rate of one of its parameters, before the schedule; 0: that
+  /// of the optimiser.
   virtual double parameter_lr(const std::string& /*name*/) const { return 0; }
 
   /// Whether the optimiser's weight decay holds for them too.
   virtual bool decays_parameters() const { return false; }
 
   /// How many classes it has parameters for: labels are then 0 to classes() - 1
-  /// (compute_loss checks). 0: labels are only names.
+  /// (the call checks). 0: labels are only names.
   virtual int64_t classes() const { return 0; }
 
   /// Whether it can compare the batch with others (LossInput::database).
   virtual bool takes_database() const { return false; }
+
+ protected:
+  virtual LossOutput forward(const LossInput& input) const = 0;
 };
 
 using LossRegistry = Registry<Loss, LossContext>;
 LossRegistry& loss_registry();
-
-/// Checks shapes, types and positions (c10::ValueError says what is wrong) and
-/// runs the loss.
-LossOutput compute_loss(const Loss& loss, const LossInput& input);
 
 }  // namespace kith

@@ -46,10 +46,13 @@ class MarginLoss final : public Loss {
   using Options = MarginLossOptions;
 
   MarginLoss(Options options, const LossContext& context)
-      : options_(std::move(options)), beta_(options_, context) {}
+      : options_(std::move(options)), beta_(options_, context) {
+    if (beta_.parameter().defined()) {
+      register_parameter("beta", beta_.parameter());
+    }
+  }
 
   std::vector<int64_t> tuple_widths() const override { return {3}; }
-  NamedTensors parameters() const override { return beta_.parameters(); }
   double parameter_lr(const std::string&) const override { return options_.lr; }
   bool decays_parameters() const override { return options_.decay; }
   int64_t classes() const override { return beta_.classes(); }

@@ -86,9 +86,12 @@ class MarginAllLoss final : public Loss {
   using Options = MarginAllOptions;
 
   MarginAllLoss(Options options, const LossContext& context)
-      : options_(options), beta_(options_, context) {}
+      : options_(options), beta_(options_, context) {
+    if (beta_.parameter().defined()) {
+      register_parameter("beta", beta_.parameter());
+    }
+  }
 
-  NamedTensors parameters() const override { return beta_.parameters(); }
   double parameter_lr(const std::string&) const override { return options_.lr; }
   bool decays_parameters() const override { return options_.decay; }
   int64_t classes() const override { return beta_.classes(); }

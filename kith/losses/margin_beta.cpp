@@ -75,11 +75,6 @@ MarginBeta::MarginBeta(const MarginOptions& options, const LossContext& context)
   values_.requires_grad_();
 }
 
-NamedTensors MarginBeta::parameters() const {
-  if (!learn_) return {};
-  return {{"beta", values_}};
-}
-
 Tensor MarginBeta::of(const Tensor& labels, const Tensor& like) const {
   if (!values_.defined()) return torch::full({1}, constant_, like.options());
   const Tensor values = values_.to(like.device(), like.scalar_type());

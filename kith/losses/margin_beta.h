@@ -28,7 +28,8 @@ class MarginBeta {
   /// than one value is per class.
   MarginBeta(const MarginOptions& options, const LossContext& context);
 
-  NamedTensors parameters() const;
+  /// The parameter; undefined: the boundary is a constant.
+  Tensor parameter() const { return learn_ ? values_ : Tensor(); }
   /// How many classes have one of their own; 0: all share it.
   int64_t classes() const { return classes_; }
 

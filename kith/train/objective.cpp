@@ -39,8 +39,8 @@ Objective::Objective(const RunConfig& config, const LossContext& context,
   if (!miner_ && !loss_->tuple_widths().empty()) {
     check_whole_batch(config, context.dim);
   }
-  for (auto& [name, parameter] : loss_->parameters()) {
-    parameter.set_data(parameter.to(device));
+  loss_->to(device);
+  for (const auto& [name, parameter] : loss_->named_parameters().pairs()) {
     parameters_.emplace_back("loss." + name, parameter);
   }
   if (config.train.memory > 0) {
@@ -96,8 +96,7 @@ LossOutput Objective::compute(const ObjectiveInput& input) const {
 /// A loss that needs tuples says so on any batch, also on an empty one.
 void Objective::check_whole_batch(const RunConfig& config, int64_t dim) const {
   try {
-    compute_loss(*loss_, {torch::empty({0, dim}), torch::empty({0}, at::kLong),
-                          /*tuples=*/{}});
+    (*loss_)(torch::empty({0, dim}), torch::empty({0}, at::kLong));
   } catch (const c10::ValueError& error) {
     throw ConfigError("the loss " + name_of(config, "loss") +
                       " without 'miner': " + error.what_without_backtrace());
@@ -120,15 +119,14 @@ LossOutput Objective::compute_with(const ObjectiveInput& input,
     Rng draws = rng(Stream::kMiner);
     // Miners compare unit vectors, also for a loss on embeddings of any length.
     const Tensor x = input.embeddings.detach();
-    loss.tuples = miner_->mine(loss_->wants_unit() ? x : normalize_rows(x),
-                               labels, draws);
+    loss.tuples = (*miner_)(loss_->wants_unit() ? x : normalize_rows(x),
+                            labels, draws);
   }
   if (memory_ && input.epoch >= memory_after_) {
     loss.database = memory_->with(input.embeddings, labels);
   }
-  // Not compute_loss(): labels, tuples and memory are right by construction,
-  // and its checks would wait for the device.
-  LossOutput output = loss_->forward(loss);
+  // Labels, tuples and memory are right by construction.
+  LossOutput output = loss_->unchecked(loss);
   if (loss.tuples.defined()) {
     output.stats.emplace_back("tuples",
                               static_cast<double>(loss.tuples.size(0)));

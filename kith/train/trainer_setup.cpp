@@ -124,7 +124,7 @@ void Trainer::make_optimizer() {
   optimizer_ = optimizer_registry().make(config_.section("optimizer"),
                                          "optimizer", parameters);
   const Loss& loss = objective_->loss();
-  for (const auto& [name, parameter] : loss.parameters()) {
+  for (const auto& [name, parameter] : loss.named_parameters().pairs()) {
     const double lr = loss.parameter_lr(name);
     if (lr > 0) optimizer_->set_lr("loss." + name, lr);
     if (!loss.decays_parameters()) optimizer_->spare_from_decay("loss." + name);

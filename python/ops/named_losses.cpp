@@ -129,7 +129,7 @@ void run_named(const c10::OperatorHandle& op, Stack* stack) {
 bool has_parameters(const std::string& name) {
   ConfigNode node = ConfigNode::map();
   node.set("name", ConfigNode::text(name));
-  return !example_loss(node)->parameters().empty();
+  return !example_loss(node)->named_parameters().is_empty();
 }
 
 /// The losses that are operators.

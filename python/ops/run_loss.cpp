@@ -76,7 +76,7 @@ Tensor compute_value(const Loss& loss, LossInput input, bool normalize) {
     }
   }
   try {
-    return compute_loss(loss, input).value;
+    return loss(input).value;
   } catch (const ConfigError& error) {
     TORCH_CHECK_VALUE(false, in_python(error.what()));
   } catch (const c10::ValueError& error) {
@@ -187,7 +187,7 @@ std::unique_ptr<Loss> make_loss(const std::string& name,
     forget_places(node);
     node.set("name", ConfigNode::text(name));
     auto loss = loss_registry().make(node, name, {});
-    TORCH_CHECK_VALUE(loss->parameters().empty(), name,
+    TORCH_CHECK_VALUE(loss->named_parameters().is_empty(), name,
                       ": with these options it has parameters of its own, "
                       "which an operator cannot learn");
     return loss;

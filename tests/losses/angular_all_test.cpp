@@ -54,7 +54,7 @@ TEST(AngularAllLoss, OfThreeExamples) {
       torch::tensor({{5.0, 0.0}, {7.0, 0.0}, {2.0, 1.0}}, torch::kDouble);
   input.labels = labels_of({4, 4, 9});
   const auto loss = make_loss("{name: angular_all, alpha: 45}");
-  const LossOutput output = compute_loss(*loss, input);
+  const LossOutput output = (*loss)(input);
   EXPECT_NEAR(output.value.item<double>(),
               std::log1p(std::exp(4.0 * 4 - 4.0 * 1)), 1e-12);
   EXPECT_EQ(output.stats[0].second, 2);  // ordered pairs

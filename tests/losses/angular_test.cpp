@@ -12,7 +12,7 @@ namespace kith {
 namespace {
 
 double value_of(const std::string& options, const LossInput& input) {
-  return compute_loss(*make_loss("{name: angular" + options + "}"), input)
+  return (*make_loss("{name: angular" + options + "}"))(input)
       .value.item<double>();
 }
 

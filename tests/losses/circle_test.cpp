@@ -44,7 +44,7 @@ TEST_F(CircleLoss, WithoutDetachTheGradientIsTheDerivative) {
   const auto value = [&](const Tensor& x) {
     LossInput input = batch_.input();
     input.embeddings = x;
-    return compute_loss(*loss, input).value.item<double>();
+    return (*loss)(input).value.item<double>();
   };
   for (uint64_t seed = 0; seed < 10; ++seed) {
     Tensor direction = random_normal({batch_.size(), 6}, seed);

@@ -36,8 +36,7 @@ LossContext with_proxies(const Tensor& proxies) {
 /// x = (0.6, 0.8) of class 0; class vectors along the axes, not of unit length.
 double by_hand(const std::string& yaml) {
   const auto loss = make_loss(yaml, with_proxies(rows({2, 0, 0, 0.5}, 2)));
-  return compute_loss(*loss, input_of(rows({0.6, 0.8}, 2), {0}))
-      .value.item<double>();
+  return (*loss)(input_of(rows({0.6, 0.8}, 2), {0})).value.item<double>();
 }
 
 /// log(1 + e^u)
@@ -57,8 +56,7 @@ TEST(ClassVectorLosses, ArcFaceByHand) {
 TEST(ClassVectorLosses, ArcFaceClampsAsPublished) {
   const auto value = [](const std::string& yaml) {
     const auto loss = make_loss(yaml, with_proxies(rows({1, 0, 0, -1}, 2)));
-    return compute_loss(*loss, input_of(rows({0.6, 0.8}, 2), {0}))
-        .value.item<double>();
+    return (*loss)(input_of(rows({0.6, 0.8}, 2), {0})).value.item<double>();
   };
   const double target = std::cos(std::acos(0.6) + 0.5);
   EXPECT_NEAR(value("{name: arcface, scale: 2}"), softplus(2 * (-0.8 - target)),
@@ -103,8 +101,7 @@ TEST(ClassVectorLosses, SoftTripleByHand) {
     return share * a + (1 - share) * b;
   };
   const double spread = 0.3 * (2 * std::sqrt(2)) / (2 * 2 * 1);
-  EXPECT_NEAR(compute_loss(*loss, input_of(rows({0.6, 0.8}, 2), {0}))
-                  .value.item<double>(),
+  EXPECT_NEAR((*loss)(input_of(rows({0.6, 0.8}, 2), {0})).value.item<double>(),
               softplus(2 * (soft(-0.6, -0.8) - soft(0.6, 0.8) + 0.1)) + spread,
               1e-12);
 }
@@ -185,8 +182,7 @@ TEST(ClassVectorLosses, ProxyAnchorDoesNotOverflow) {
   expect_finite("{name: proxy_anchor, alpha: 1000}", axes, input);
   const auto loss =
       make_loss("{name: proxy_anchor, alpha: 1000}", with_proxies(axes));
-  EXPECT_NEAR(compute_loss(*loss, input).value.item<double>(), 100 + 1100,
-              1e-9);
+  EXPECT_NEAR((*loss)(input).value.item<double>(), 100 + 1100, 1e-9);
 }
 
 TEST(ClassVectorLosses, LearningRatesAreOptions) {

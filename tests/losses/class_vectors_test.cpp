@@ -31,14 +31,13 @@ LossContext given(const NamedTensors& tensors, int64_t dim = 0) {
 
 Tensor drawn(ClassInit init, int64_t per_class = 1, uint64_t seed = 0) {
   const ClassVectors vectors(context_of(50, 64, seed), init, per_class);
-  return vectors.parameters().at(0).second.detach();
+  return vectors.values().detach();
 }
 
 TEST(ClassVectors, ParametersAreDrawn) {
   const ClassVectors one(context_of(5, 3), ClassInit::kUniformDim);
-  ASSERT_EQ(one.parameters().size(), 1u);
-  const auto [name, values] = one.parameters().at(0);
-  EXPECT_EQ(name, "proxies");
+  const Tensor values = one.values();
+  EXPECT_EQ(one.name(), "proxies");
   EXPECT_EQ(values.sizes(), (std::vector<int64_t>{5, 3}));
   EXPECT_EQ(values.scalar_type(), at::kFloat);
   EXPECT_TRUE(values.is_leaf() && values.requires_grad());
@@ -124,8 +123,8 @@ TEST(ClassVectors, LayoutsOfOtherCodesGiveTheSame) {
     const auto loss =
         make_loss("{name: norm_softmax}", given({{name, values}}, 3));
     EXPECT_EQ(loss->classes(), 4);
-    EXPECT_EQ(loss->parameters().at(0).first, name);
-    EXPECT_TRUE(loss->parameters().at(0).second.is_same(values));
+    EXPECT_EQ(loss->named_parameters().keys(), std::vector{name});
+    EXPECT_TRUE(loss->parameters().at(0).is_same(values));
     return differentiate(*loss, input).value;
   };
   const Tensor plain = w.clone();
@@ -183,17 +182,16 @@ TEST(ClassVectors, TheNumberOfClassesMustBeKnown) {
   LossInput input;
   input.embeddings = torch::ones({1, 2});
   input.labels = labels_of({0});
-  expect_error<c10::ValueError>([&] { compute_loss(*loss, input); },
-                                "embeddings have 2", "class vectors have 3");
+  expect_error<c10::ValueError>([&] { (*loss)(input); }, "embeddings have 2",
+                                "class vectors have 3");
   input.embeddings = torch::ones({1, 3});
   input.labels = labels_of({4});
-  expect_error<c10::ValueError>([&] { compute_loss(*loss, input); },
-                                "4 classes", "0 to 3");
+  expect_error<c10::ValueError>([&] { (*loss)(input); }, "4 classes", "0 to 3");
 }
 
 TEST(ClassVectors, TheTrainerMayMoveTheParameter) {
   const ClassVectors vectors(context_of(4, 3), ClassInit::kUniformDim);
-  Tensor values = vectors.parameters().at(0).second;
+  Tensor values = vectors.values();
   values.set_data(torch::eye(4).narrow(1, 0, 3) * 5);
   const Tensor x = torch::ones({1, 3});
   EXPECT_LE(max_difference(vectors.products(x).values(),

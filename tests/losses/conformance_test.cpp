@@ -29,18 +29,16 @@ struct Case {
   LossInput input;
 
   LossGradient differentiate() const {
-    for (const auto& [name, value] : loss->parameters()) {
+    for (const auto& [name, value] : loss->named_parameters().pairs()) {
       value.mutable_grad().reset();
     }
     return kith::differentiate(*loss, input);
   }
-  double value() const {
-    return compute_loss(*loss, input).value.item<double>();
-  }
+  double value() const { return (*loss)(input).value.item<double>(); }
   double value_at(const Tensor& embeddings) const {
     LossInput moved = input;
     moved.embeddings = embeddings;
-    return compute_loss(*loss, moved).value.item<double>();
+    return (*loss)(moved).value.item<double>();
   }
 };
 
@@ -71,7 +69,7 @@ class LossConformance : public ::testing::TestWithParam<LossSubject> {
     EXPECT_EQ(result.gradient.sizes(), at.input.embeddings.sizes());
     EXPECT_TRUE(torch::isfinite(result.gradient).all().item<bool>())
         << result.gradient;
-    for (const auto& [name, value] : at.loss->parameters()) {
+    for (const auto& [name, value] : at.loss->named_parameters().pairs()) {
       if (!value.grad().defined()) continue;
       EXPECT_TRUE(torch::isfinite(value.grad()).all().item<bool>())
           << name << "\n"
@@ -124,7 +122,7 @@ TEST_P(LossConformance, GradientIsTheDerivativeOfTheValue) {
 
 TEST_P(LossConformance, GradientsOfItsParametersAreDerivatives) {
   const Case at = mixed();
-  const NamedTensors parameters = at.loss->parameters();
+  const NamedTensors parameters = at.loss->named_parameters().pairs();
   if (parameters.empty()) GTEST_SKIP() << "it has no parameters";
   at.differentiate();
   for (const auto& [name, value] : parameters) {
@@ -248,8 +246,8 @@ TEST_P(LossConformance, CudaAgreesWithTheCpu) {
                 digits * std::max(1.0, std::abs(cpu.value)));
     EXPECT_LE(max_difference(gpu.gradient, cpu.gradient),
               digits * cpu.gradient.abs().max().item<double>());
-    const NamedTensors expected = here.loss->parameters();
-    const NamedTensors actual = there.loss->parameters();
+    const NamedTensors expected = here.loss->named_parameters().pairs();
+    const NamedTensors actual = there.loss->named_parameters().pairs();
     ASSERT_EQ(actual.size(), expected.size());
     for (size_t i = 0; i < actual.size(); ++i) {
       const Tensor gradient = expected[i].second.grad();

@@ -26,8 +26,7 @@ class DatabaseOfALoss : public ::testing::Test {
   template <typename... Parts>
   void expect_refused(const Parts&... parts) const {
     expect_error<c10::ValueError>(
-        [&] { compute_loss(*make_loss("{name: recall_at_k}"), input_); },
-        parts...);
+        [&] { (*make_loss("{name: recall_at_k}"))(input_); }, parts...);
   }
 
   LossInput input_;
@@ -50,7 +49,7 @@ TEST_F(DatabaseOfALoss, OfTheBatchItselfChangesNothing) {
     both.embeddings = x;
     both.labels = input_.labels;
     both.database = {y, input_.labels.index_select(0, order), order.argsort()};
-    const Tensor value = compute_loss(*loss, both).value;
+    const Tensor value = (*loss)(both).value;
     value.backward();
     EXPECT_NEAR(value.item<double>(), expected.value, 1e-12);
     EXPECT_LE(
@@ -87,7 +86,7 @@ TEST_F(DatabaseOfALoss, ChecksPlaces) {
 
 TEST_F(DatabaseOfALoss, IsRefusedByALossThatTakesNone) {
   expect_error<c10::ValueError>(
-      [&] { compute_loss(*make_loss("{name: contrastive}"), input_); },
+      [&] { (*make_loss("{name: contrastive}"))(input_); },
       "takes no database");
 }
 

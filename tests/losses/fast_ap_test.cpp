@@ -40,7 +40,7 @@ TEST(FastApLoss, NearlyEmptyBins) {
     const LossGradient actual = differentiate_function(
         [&](const Tensor& y) {
           input.database = {y, labels_of({1, 2, 2}), Tensor()};
-          return compute_loss(*loss, input).value;
+          return (*loss)(input).value;
         },
         columns);
     expect_same(actual, expected, 1e-12, 1e-11);

@@ -298,7 +298,7 @@ class GoldenLoss : public ::testing::TestWithParam<Subject> {
   void check_parameters(const Loss& loss, const Json& evaluation,
                         const Json& allowed) const {
     std::map<std::string, Tensor> parameters;
-    for (const auto& [name, tensor] : loss.parameters()) {
+    for (const auto& [name, tensor] : loss.named_parameters().pairs()) {
       parameters[name] = tensor;
     }
     for (const auto& [name, gradient] : param_grads(evaluation)) {

@@ -29,7 +29,8 @@ std::string yaml_of(const std::string& ablation) {
 
 std::map<std::string, Tensor> by_name(const Loss& loss) {
   std::map<std::string, Tensor> all;
-  for (const auto& [name, tensor] : loss.parameters()) all[name] = tensor;
+  for (const auto& [name, tensor] : loss.named_parameters().pairs())
+    all[name] = tensor;
   return all;
 }
 
@@ -99,7 +100,7 @@ class HistAblation : public ::testing::TestWithParam<std::string> {
     EXPECT_TRUE(std::isfinite(result.value)) << result.value;
     ASSERT_TRUE(result.gradient.defined());
     EXPECT_TRUE(torch::isfinite(result.gradient).all().item<bool>());
-    for (const auto& [name, tensor] : loss->parameters()) {
+    for (const auto& [name, tensor] : loss->named_parameters().pairs()) {
       if (!tensor.grad().defined()) continue;
       EXPECT_TRUE(torch::isfinite(tensor.grad()).all().item<bool>()) << name;
     }
@@ -125,7 +126,7 @@ TEST_P(HistAblation, TakesTwoClasses) {
   const Tensor z = random_normal({6, 5}, 1);
   const Tensor labels = labels_of({0, 1, 1, 0, 1, 1});
   const auto loss = make(z, 2);
-  EXPECT_NEAR(compute_loss(*loss, {z, labels, {}}).value.item<double>(),
+  EXPECT_NEAR((*loss)(z, labels).value.item<double>(),
               plain_hist(GetParam(), by_name(*loss), z, labels).item<double>(),
               1e-12);
 }
@@ -147,7 +148,7 @@ TEST_P(HistAblation, HasOnlyTheParametersItUses) {
   const auto loss = make_loss(yaml_of(GetParam()), context_of(7, 5));
   const Tensor z = random_normal({6, 5}, 1, at::kFloat);
   differentiate(*loss, {z, labels_of({0, 1, 1, 0, 1, 6}), {}});
-  for (const auto& [name, tensor] : loss->parameters()) {
+  for (const auto& [name, tensor] : loss->named_parameters().pairs()) {
     EXPECT_TRUE(tensor.grad().defined()) << name;
   }
 }
@@ -161,15 +162,15 @@ INSTANTIATE_TEST_SUITE_P(Hist, HistAblation, ::testing::ValuesIn(kAblations),
 // distances 0 and 2 of unit variance, and 2 / e of log-variance 1.
 TEST(Hist, LossOfDistributionsByHand) {
   LossContext context;
-  context.given = make_loss("{name: hist}", context_of(2, 2))->parameters();
+  context.given =
+      make_loss("{name: hist}", context_of(2, 2))->named_parameters().pairs();
   const Tensor axes = torch::eye(2);
   for (auto& [name, tensor] : context.given) {
     if (name == "means") tensor = 3 * axes;
     if (name == "log_vars") tensor = torch::tensor({{0.f, 0.f}, {1.f, 1.f}});
   }
   const auto loss = make_loss("{name: hist, tau: 1.5, lambda_s: 0}", context);
-  const LossOutput output =
-      compute_loss(*loss, {5 * axes, labels_of({0, 1}), {}});
+  const LossOutput output = (*loss)(5 * axes, labels_of({0, 1}));
   const double expected = (std::log1p(std::exp(-1.5 * 2 / std::exp(1.0))) +
                            std::log1p(std::exp(-1.5 * 2))) /
                           2;
@@ -221,7 +222,7 @@ TEST(Hist, DistributionsAndNetworkHaveTheirOwnLearningRates) {
 
 TEST(Hist, RefusesParametersThatDoNotFit) {
   const NamedTensors all =
-      make_loss("{name: hist}", context_of(5, 4))->parameters();
+      make_loss("{name: hist}", context_of(5, 4))->named_parameters().pairs();
   const auto refused = [](const std::string& yaml, const NamedTensors& given,
                           const auto&... parts) {
     LossContext context;
@@ -245,7 +246,7 @@ TEST(Hist, RefusesEmbeddingsOfAnotherSize) {
   const auto loss = make_loss("{name: hist}", context_of(5, 4));
   expect_error<c10::ValueError>(
       [&] {
-        compute_loss(*loss, {torch::ones({2, 3}), labels_of({0, 1}), {}});
+        (*loss)(torch::ones({2, 3}), labels_of({0, 1}));
       },
       "4 dimensions", "have 3");
 }

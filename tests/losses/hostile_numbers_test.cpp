@@ -61,8 +61,8 @@ TEST_P(HostileLoss, RefusesWhatIsNotFinite) {
         const Case at = make(x.to(device, type));
         // What the trainer calls, and looks at the value of.
         EXPECT_FALSE(
-            std::isfinite(at.loss->forward(at.input).value.item<double>()));
-        expect_error<c10::ValueError>([&] { compute_loss(*at.loss, at.input); },
+            std::isfinite(at.loss->unchecked(at.input).value.item<double>()));
+        expect_error<c10::ValueError>([&] { (*at.loss)(at.input); },
                                       "row 4 of the embeddings", "NaN");
       }
     }
@@ -77,7 +77,7 @@ TEST_P(HostileLoss, HidesNoRow) {
       x[row][1] = std::nan("");
       const Case at = make(x);
       EXPECT_FALSE(
-          std::isfinite(at.loss->forward(at.input).value.item<double>()))
+          std::isfinite(at.loss->unchecked(at.input).value.item<double>()))
           << row;
     }
   }
@@ -91,7 +91,7 @@ TEST_P(HostileLoss, RefusesVirtualExamplesOfWhatIsNotFinite) {
     for (const auto& [name, x] : rows_not_finite(some_rows())) {
       SCOPED_TRACE(name);
       const Case at = make(x.to(device, at::kFloat), ", simix: true");
-      EXPECT_THROW(compute_loss(*at.loss, at.input), c10::ValueError);
+      EXPECT_THROW((*at.loss)(at.input), c10::ValueError);
     }
   }
 }
@@ -106,27 +106,27 @@ TEST_P(HostileLoss, RefusesADatabaseThatIsNotFinite) {
       Case at = make(some_rows().to(device, at::kFloat));
       at.input.database.embeddings = x.to(device, at::kFloat);
       at.input.database.labels = at.input.labels;
-      expect_error<c10::ValueError>([&] { compute_loss(*at.loss, at.input); },
+      expect_error<c10::ValueError>([&] { (*at.loss)(at.input); },
                                     "row 4 of the database", "NaN");
     }
     // Products overflow, and no row is compared with itself.
     Case at = make(some_rows().to(device, at::kFloat) * kHuge);
     at.input.database.embeddings = at.input.embeddings.flip({1});
     at.input.database.labels = at.input.labels;
-    EXPECT_THROW(compute_loss(*at.loss, at.input), RunError);
+    EXPECT_THROW((*at.loss)(at.input), RunError);
   }
 }
 
 TEST_P(HostileLoss, RefusesParametersThatAreNotFinite) {
   const Case usual = make(some_rows());
-  for (const auto& [name, ignored] : usual.loss->parameters()) {
+  for (const auto& [name, ignored] : usual.loss->named_parameters().pairs()) {
     SCOPED_TRACE(name);
     const Case at = make(some_rows());
-    for (const auto& [other, value] : at.loss->parameters()) {
+    for (const auto& [other, value] : at.loss->named_parameters().pairs()) {
       const torch::NoGradGuard no_grad;
       if (other == name) value.view({-1})[0].fill_(std::nan(""));
     }
-    expect_error<c10::ValueError>([&] { compute_loss(*at.loss, at.input); },
+    expect_error<c10::ValueError>([&] { (*at.loss)(at.input); },
                                   "the parameter '" + name + "'");
   }
 }

@@ -21,8 +21,7 @@ class ComputeLoss : public ::testing::Test {
   template <typename... Parts>
   void expect_refused(const std::string& loss, const Parts&... parts) const {
     expect_error<c10::ValueError>(
-        [&] { compute_loss(*make_loss("{name: " + loss + "}"), input_); },
-        parts...);
+        [&] { (*make_loss("{name: " + loss + "}"))(input_); }, parts...);
   }
 
   LossInput input_;
@@ -67,7 +66,7 @@ TEST_F(ComputeLoss, ChecksPairsOfVirtualExamples) {
     return labels_of({i, j}).view({1, 2});
   };
   give(pair(0, 1), alpha);
-  compute_loss(*make_loss("{name: recall_at_k}"), input_);
+  (*make_loss("{name: recall_at_k}"))(input_);
   give(pair(0, 2), alpha);
   expect_refused("recall_at_k", "pair 0", "two classes");
   give(pair(1, 1), alpha);

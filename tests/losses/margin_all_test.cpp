@@ -51,8 +51,8 @@ void expect_agreement(const std::string& options, const Tensor& beta) {
   EXPECT_LE(max_difference(fast.gradient, slow.gradient), 1e-13);
   ASSERT_EQ(all->parameters().size(), listed->parameters().size());
   for (size_t i = 0; i < all->parameters().size(); ++i) {
-    EXPECT_LE(max_difference(all->parameters()[i].second.grad(),
-                             listed->parameters()[i].second.grad()),
+    EXPECT_LE(max_difference(all->parameters()[i].grad(),
+                             listed->parameters()[i].grad()),
               1e-13);
   }
 }
@@ -84,7 +84,7 @@ TEST(MarginAllLoss, GradientsOfBetaAreDerivatives) {
     const auto loss =
         make_loss("{name: margin_all, learn: true, nu: 0.2}", context);
     const double value = differentiate(*loss, input).value;
-    if (gradient) *gradient = loss->parameters()[0].second.grad();
+    if (gradient) *gradient = loss->parameters()[0].grad();
     return value;
   };
   const Tensor beta = torch::tensor({1.1, 1.3, 1., 0.9, 1.}, torch::kDouble);

@@ -37,7 +37,7 @@ LossContext given(const Tensor& beta) {
   return context;
 }
 
-Tensor beta_of(const Loss& loss) { return loss.parameters().at(0).second; }
+Tensor beta_of(const Loss& loss) { return loss.parameters().at(0); }
 
 TEST(MarginLoss, CountsActivePairs) {
   const auto loss = margin("");
@@ -82,7 +82,7 @@ TEST(MarginLoss, OneBetaIsItsOwnRegulariser) {
 TEST(MarginLoss, DescribesItsParameter) {
   const auto loss = margin(", lr: 0.01");
   ASSERT_EQ(loss->parameters().size(), 1u);
-  EXPECT_EQ(loss->parameters()[0].first, "beta");
+  EXPECT_EQ(loss->named_parameters()[0].key(), "beta");
   EXPECT_EQ(beta_of(*loss).scalar_type(), at::kFloat);
   EXPECT_EQ(beta_of(*loss).sizes(), std::vector<int64_t>{1});
   EXPECT_TRUE(beta_of(*loss).requires_grad());
@@ -124,7 +124,7 @@ TEST(MarginLoss, TakesGivenValues) {
 TEST(MarginLoss, SinglePrecisionHasTheTypeOfTheEmbeddings) {
   const auto loss = margin("", given(torch::ones({2}, torch::kDouble)));
   const LossInput input = two_triplets(at::kFloat);
-  EXPECT_EQ(compute_loss(*loss, input).value.scalar_type(), at::kFloat);
+  EXPECT_EQ((*loss)(input).value.scalar_type(), at::kFloat);
   EXPECT_NEAR(differentiate(*loss, input).value, 2.0 / 3, 1e-6);
 }
 

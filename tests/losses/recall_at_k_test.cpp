@@ -75,8 +75,7 @@ double reference(const Tensor& embeddings, const Tensor& labels,
 }
 
 double loss_value(const Parameters& p, const Tensor& x, const Tensor& labels) {
-  return compute_loss(*make_loss(p.yaml()), {x, labels, {}})
-      .value.item<double>();
+  return (*make_loss(p.yaml()))(x, labels).value.item<double>();
 }
 
 TEST(RecallAtKLoss, AgreesWithTheWrittenFormula) {
@@ -140,8 +139,8 @@ TEST(RecallAtKLoss, ClippedRecallIsOneAndHasNoGradient) {
 
 TEST(RecallAtKLoss, CountsQueriesWithoutPositives) {
   const Tensor x = normalize_rows(random_normal({5, 3}, 1));
-  const LossOutput output = compute_loss(*make_loss("{name: recall_at_k}"),
-                                         {x, labels_of({1, 2, 1, 3, 1}), {}});
+  const LossOutput output =
+      (*make_loss("{name: recall_at_k}"))(x, labels_of({1, 2, 1, 3, 1}));
   const std::vector<std::pair<std::string, double>> expected = {
       {"queries", 3}, {"queries_without_positives", 2}};
   EXPECT_EQ(output.stats, expected);
@@ -153,7 +152,7 @@ TEST(RecallAtKLoss, AverageOverMoreKWithVirtualExamples) {
   input.embeddings = x;
   input.labels = labels_of({1, 2, 1, 3, 1, 2, 3, 3, 3});
   const auto value = [&](const std::string& options) {
-    return compute_loss(*make_loss("{name: recall_at_k" + options + "}"), input)
+    return (*make_loss("{name: recall_at_k" + options + "}"))(input)
         .value.item<double>();
   };
   EXPECT_EQ(value(""), value(", k: [1, 2, 4, 8, 16]"));

@@ -35,7 +35,7 @@ class RowLossAutograd : public ::testing::TestWithParam<std::string> {
   Tensor value(const Tensor& x) const {
     LossInput input = batch_.input();
     input.embeddings = x;
-    return compute_loss(*loss_, input).value;
+    return (*loss_)(input).value;
   }
 
   void expect_gradient(const Tensor& gradient, double scale = 1) const {

@@ -159,7 +159,7 @@ TEST_P(RowLossTest, CudaGivesTheSame) {
 TEST_P(RowLossTest, SaysHowManyRowsItUsed) {
   const LabelledBatch batch = make_batch({3, 1, 2, 1}, 4, 5);
   const auto loss = make();
-  const auto stats = compute_loss(*loss, batch.input()).stats;
+  const auto stats = (*loss)(batch.input()).stats;
   ASSERT_FALSE(stats.empty());
   if (stats[0].first == "pairs") return;  // not a loss of all rows
   ASSERT_EQ(stats.size(), 2u);
@@ -168,7 +168,7 @@ TEST_P(RowLossTest, SaysHowManyRowsItUsed) {
   EXPECT_EQ(stats[1].second, 2);
   LossInput mixed = batch.input();
   mixed.mixed = all_pairs(batch, 1);
-  const auto with_virtual = compute_loss(*loss, mixed).stats;
+  const auto with_virtual = (*loss)(mixed).stats;
   EXPECT_EQ(with_virtual[0].second, 5 + 3 + 1);
   EXPECT_EQ(with_virtual[1].second, 2);
 }
@@ -185,7 +185,7 @@ TEST_P(RowLossTest, TakesTensorsThatAreNotContiguous) {
   ASSERT_FALSE(input.labels.is_contiguous());
   const Tensor x = input.embeddings.detach().requires_grad_();
   input.embeddings = x;
-  const Tensor value = compute_loss(*loss, input).value;
+  const Tensor value = (*loss)(input).value;
   value.backward();
   EXPECT_EQ(value.item<double>(), expected.value);
   EXPECT_EQ(max_difference(x.grad(), expected.gradient), 0);

@@ -93,7 +93,7 @@ TEST_P(SimixLoss, IsTheLossOfTheLongerBatch) {
         LossInput longer;
         longer.embeddings = with_virtual(x, input.mixed);
         longer.labels = labels_with_virtual(batch.labels, input.mixed);
-        return compute_loss(*loss, longer).value;
+        return (*loss)(longer).value;
       },
       batch.x);
   expect_same(differentiate(*loss, input), expected, 1e-12, 1e-11);
@@ -118,11 +118,9 @@ TEST_P(SimixLoss, DrawsAllPairsWithAlphasOfTheSeed) {
 
 TEST_P(SimixLoss, LimitIsAnOption) {
   const LabelledBatch batch = make_batch({4, 1, 3}, 6, 9);  // 6 + 3 pairs
-  compute_loss(*make(", simix: true, simix_limit: 9"), batch.input());
+  (*make(", simix: true, simix_limit: 9"))(batch.input());
   expect_error<c10::ValueError>(
-      [&] {
-        compute_loss(*make(", simix: true, simix_limit: 8"), batch.input());
-      },
+      [&] { (*make(", simix: true, simix_limit: 8"))(batch.input()); },
       "simix_limit (8)");
 }
 

@@ -29,16 +29,14 @@ TEST(TripletAllLoss, OfACircle) {
   const LossInput input = circle_of({0, 60, 90, 180});
   const double near = 1 - chord(30) + 0.05;  // b against 90 degrees
   // a is farther than 1.05 from both, and b from 180 degrees.
-  EXPECT_NEAR(compute_loss(*make_loss("{name: triplet_all}"), input)
-                  .value.item<double>(),
+  EXPECT_NEAR((*make_loss("{name: triplet_all}"))(input).value.item<double>(),
               near, 1e-12);
-  EXPECT_NEAR(
-      compute_loss(*make_loss("{name: triplet_all, reduction: all}"), input)
-          .value.item<double>(),
-      near / 4, 1e-12);
+  EXPECT_NEAR((*make_loss("{name: triplet_all, reduction: all}"))(input)
+                  .value.item<double>(),
+              near / 4, 1e-12);
   const double wide = (1 - chord(90) + 1) + (1 - chord(180) + 1) +
                       (1 - chord(30) + 1) + (1 - chord(120) + 1);
-  EXPECT_NEAR(compute_loss(*make_loss("{name: triplet_all, margin: 1}"), input)
+  EXPECT_NEAR((*make_loss("{name: triplet_all, margin: 1}"))(input)
                   .value.item<double>(),
               wide / 3, 1e-12);  // 180 degrees from a costs nothing
 }
@@ -59,8 +57,8 @@ TEST(TripletAllLoss, WithADatabaseTripletsAreOfBoth) {
   const auto loss = make_loss("{name: triplet_all}");
   LossInput input = batch.input();
   input.database = {batch.x, batch.labels, torch::arange(batch.size())};
-  EXPECT_NEAR(compute_loss(*loss, input).value.item<double>(),
-              compute_loss(*loss, batch.input()).value.item<double>(), 1e-12);
+  EXPECT_NEAR((*loss)(input).value.item<double>(),
+              (*loss)(batch.input()).value.item<double>(), 1e-12);
 }
 
 }  // namespace

@@ -59,8 +59,7 @@ Tensor gradient(const LossSubject& subject, KeepGraphs keep) {
   const Tensor labels = torch::arange(kImages, torch::kLong).remainder(6);
   const auto loss =
       make_loss_for("{name: " + subject.name + "}", embeddings, 6);
-  compute_loss(*loss, input_for(*loss, embeddings, labels, subject.width))
-      .value.backward();
+  (*loss)(input_for(*loss, embeddings, labels, subject.width)).value.backward();
   multistage.backward(embeddings.grad());
   return net->named_parameters()["backbone.conv.weight"].grad().clone();
 }

@@ -38,7 +38,7 @@ class HungryLoss final : public Loss {
 
   explicit HungryLoss(const Options& options)
       : failures_(options.failures),
-        factor_(torch::ones({1}).requires_grad_()) {}
+        factor_(register_parameter("factor", torch::ones({1}))) {}
 
   LossOutput forward(const LossInput& input) const override {
     if (failures_-- > 0) {
@@ -48,8 +48,6 @@ class HungryLoss final : public Loss {
     }
     return {(input.embeddings.square() * factor_).sum(), {}};
   }
-
-  NamedTensors parameters() const override { return {{"factor", factor_}}; }
 
  private:
   mutable int64_t failures_;

@@ -89,7 +89,7 @@ TEST(CrossBatchMemory, GradientsFlowToTheBatchAlone) {
       input.embeddings = at;
       input.labels = labels;
       input.database = memory.with(at, labels);
-      return compute_loss(*loss, input).value;
+      return (*loss)(input).value;
     };
     const Tensor live = x.clone().requires_grad_();
     const Tensor value = value_at(live);

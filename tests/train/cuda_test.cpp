@@ -95,7 +95,7 @@ TEST_F(CudaTraining, GradientsInChunksAreThoseOfOnePass) {
     LossInput input;
     input.embeddings = multistage.embed(pixels, 1);
     input.labels = torch::arange(24, torch::kLong).remainder(6).to(kGpu);
-    compute_loss(*loss, input).value.backward();
+    (*loss)(input).value.backward();
     multistage.backward(input.embeddings.grad());
     const Tensor weight = net.named_parameters()["backbone.conv1.weight"];
     const Tensor result = weight.grad().clone();

@@ -47,7 +47,7 @@ NamedTensors gradients(EmbeddingNet& net) {
 
 /// `width` columns of tuples; 0: none.
 Tensor loss_of(const Loss& loss, const Tensor& embeddings, int64_t width = 0) {
-  return compute_loss(loss, input_for(loss, embeddings, labels(), width)).value;
+  return loss(input_for(loss, embeddings, labels(), width)).value;
 }
 
 NamedTensors in_chunks(EmbeddingNet& net, const Loss& loss, int64_t sub_batch,
@@ -136,9 +136,9 @@ Tensor mixed_loss(const Loss& loss, const Tensor& embeddings, double lambda,
   LossInput input;
   input.embeddings = embeddings;
   input.labels = labels();
-  const Tensor own = compute_loss(loss, input).value;
+  const Tensor own = loss(input).value;
   input.labels = labels().index_select(0, partners);
-  return lambda * own + (1 - lambda) * compute_loss(loss, input).value;
+  return lambda * own + (1 - lambda) * loss(input).value;
 }
 
 TEST(Multistage, MixesChunksAsOnePassWould) {

@@ -4,6 +4,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/miners/batch_hard.h"
 #include "kith/ops/pairwise.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/torch/losses.h"
@@ -32,8 +33,7 @@ TEST(Objective, IsTheLoss) {
   const auto loss = make_loss("{name: recall_at_k, k: [1, 2]}");
   const ObjectiveInput input = batch(1);
   EXPECT_EQ(value(make({}), input),
-            compute_loss(*loss, {input.embeddings, input.labels, {}})
-                .value.item<double>());
+            (*loss)(input.embeddings, input.labels).value.item<double>());
 }
 
 TEST(Objective, MemoryIsUsedOnceItIsFilledAndTheEpochHasCome) {
@@ -52,8 +52,7 @@ TEST(Objective, MemoryIsUsedOnceItIsFilledAndTheEpochHasCome) {
       {input.embeddings, old.embeddings.to(at::kFloat).to(at::kDouble)});
   direct.database.labels = torch::cat({input.labels, old.labels});
   direct.database.self = torch::arange(8);
-  EXPECT_EQ(value(objective, input),
-            compute_loss(plain.loss(), direct).value.item<double>());
+  EXPECT_EQ(value(objective, input), plain.loss()(direct).value.item<double>());
 }
 
 // Lengths say nothing about which negatives are near.
@@ -63,14 +62,11 @@ TEST(Objective, MinesByUnitVectorsForALossOnAnyEmbeddings) {
   ObjectiveInput input = batch(1);
   input.embeddings = input.embeddings * torch::linspace(0.1, 9, 8).unsqueeze(1);
   Rng rng(0, Stream::kMiner, {0, 0});
-  const auto miner =
-      miner_registry().make(parse_config("name: batch_hard", ""), "miner");
   const Tensor tuples =
-      miner->mine(normalize_rows(input.embeddings), input.labels, rng);
-  EXPECT_EQ(
-      value(objective, input),
-      compute_loss(objective.loss(), {input.embeddings, input.labels, tuples})
-          .value.item<double>());
+      BatchHardMiner()(normalize_rows(input.embeddings), input.labels, rng);
+  EXPECT_EQ(value(objective, input),
+            objective.loss()({input.embeddings, input.labels, tuples})
+                .value.item<double>());
 }
 
 TEST(Objective, MixedLabelsShareTheLoss) {

@@ -97,7 +97,6 @@ HistParameters make_hist_parameters(const LossContext& context, int64_t hidden,
   for (const Shape& shape : shapes_of(made.sizes, means, log_vars)) {
     made.tensors.emplace_back(shape.name, draw ? first_value(shape, rng.next())
                                                : taken(context.given, shape));
-    made.tensors.back().second.requires_grad_();
     names.push_back(shape.name);
   }
   check_given(context, names);

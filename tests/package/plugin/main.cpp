@@ -15,7 +15,7 @@ int main() {
   input.embeddings =
       torch::tensor({{1.0, 0.0}, {0.6, 0.8}, {0.0, 1.0}}).requires_grad_();
   input.labels = torch::tensor({7, 7, 8}, torch::kLong);
-  const torch::Tensor value = kith::compute_loss(*loss, input).value;
+  const torch::Tensor value = (*loss)(input).value;
   value.backward();
   // Similarities: 0.6 of the positives, 0 and 0.8 of the negatives.
   const double expected =

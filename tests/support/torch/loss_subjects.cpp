@@ -2,7 +2,7 @@
 
 #include <torch/torch.h>
 
-#include "kith/miners/miner.h"
+#include "kith/miners/random.h"
 #include "kith/ops/pairwise.h"
 #include "tests/support/torch/losses.h"
 #include "tests/support/torch/tensors.h"
@@ -12,7 +12,7 @@ namespace {
 
 bool takes(const Loss& loss, const LossInput& input) {
   try {
-    compute_loss(loss, input);
+    loss(input);
   } catch (const c10::ValueError&) {
     return false;
   }
@@ -20,10 +20,7 @@ bool takes(const Loss& loss, const LossInput& input) {
 }
 
 Tensor random_triplets(const Tensor& embeddings, const Tensor& labels) {
-  Rng rng(5, Stream::kMiner);
-  return miner_registry()
-      .make(parse_config("{name: random}", "test"), "miner")
-      ->mine(embeddings, labels, rng);
+  return RandomMiner()(embeddings, labels, /*seed=*/5);
 }
 
 /// Triplets with a second negative of a third class, the first after the
@@ -86,7 +83,7 @@ std::unique_ptr<Loss> make_loss_for(const std::string& yaml,
   context.dim = embeddings.size(1);
   context.seed = 7;
   auto loss = make_loss(yaml, context);
-  for (const auto& [name, value] : loss->parameters()) {
+  for (const auto& [name, value] : loss->named_parameters().pairs()) {
     context.given.emplace_back(
         name, value.detach().to(embeddings.device(), embeddings.scalar_type(),
                                 /*non_blocking=*/false, /*copy=*/true));

@@ -10,7 +10,7 @@ namespace {
 LossGradient run(const Loss& loss, LossInput input, bool normalize) {
   const Tensor x = input.embeddings.detach().clone().requires_grad_();
   input.embeddings = normalize ? normalize_rows(x) : x;
-  const Tensor value = compute_loss(loss, input).value;
+  const Tensor value = loss(input).value;
   LossGradient result;
   result.value = value.item<double>();
   result.connected = value.requires_grad();
