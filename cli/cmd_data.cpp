@@ -12,6 +12,7 @@
 #include "kith/data/check.h"
 #include "kith/data/write_set.h"
 #include "kith/train/run_config.h"
+#include "kith/use/embed_images.h"
 
 namespace kith {
 namespace {

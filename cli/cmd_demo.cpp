@@ -11,6 +11,7 @@
 #include "kith/core/log.h"
 #include "kith/data/write_set.h"
 #include "kith/train/experiment.h"
+#include "kith/use/embed_images.h"
 
 namespace kith {
 namespace {

@@ -85,7 +85,7 @@ EvalOptions eval_options(const EvalFlags& flags, const ConfigNode& config,
   if (options.metrics.empty()) {
     options.metrics = usual_metrics(options.protocol, data_set);
   }
-  flags.descriptor.apply(options.descriptor);
+  flags.descriptor.choice().apply(options.descriptor);
   return options;
 }
 
@@ -254,7 +254,8 @@ void run_eval(const EvalFlags& flags) {
   embed.descriptor = options.descriptor;
   embed.network = find_checkpoint(flags.model);
   const std::optional<Whitening> whitening =
-      flags.descriptor.whitening(*model.net, *data, embed, progress_bar());
+      make_whitening(flags.descriptor.choice().whitening, *model.net, *data,
+                     embed, progress_bar());
   if (whitening) embed.whitening = &*whitening;
 
   const std::string folder =

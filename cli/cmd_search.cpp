@@ -6,11 +6,9 @@
 #include <torch/torch.h>
 
 #include "cli/common.h"
-#include "cli/files.h"
-#include "cli/index_model.h"
-#include "cli/index_source.h"
 #include "cli/index_words.h"
 #include "cli/search_page.h"
+#include "cli/source_flags.h"
 #include "cli/usage.h"
 #include "kith/chart/html.h"
 #include "kith/core/error.h"
@@ -19,6 +17,9 @@
 #include "kith/core/quote.h"
 #include "kith/index/stored_index.h"
 #include "kith/ops/pairwise.h"
+#include "kith/use/embed_images.h"
+#include "kith/use/files.h"
+#include "kith/use/index_model.h"
 
 namespace kith {
 namespace {

@@ -4,9 +4,7 @@
 #include <sstream>
 
 #include "cli/common.h"
-#include "cli/files.h"
-#include "cli/index_model.h"
-#include "cli/index_source.h"
+#include "cli/source_flags.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/log.h"
@@ -14,6 +12,8 @@
 #include "kith/serve/http_server.h"
 #include "kith/serve/routes.h"
 #include "kith/train/run_config.h"
+#include "kith/use/embed_images.h"
+#include "kith/use/index_model.h"
 
 namespace kith {
 namespace {

@@ -9,8 +9,6 @@
 #include "kith/core/json_text.h"
 #include "kith/core/log.h"
 #include "kith/core/quote.h"
-#include "kith/train/run_config.h"
-#include "kith/train/run_place.h"
 
 namespace kith {
 
@@ -67,7 +65,7 @@ void install_log() {
     progress_bar().erase();
     std::fprintf(stderr, "%s %s%s\n", clock,
                  level == LogLevel::kWarning ? "warning: " : "",
-                 log_text(message).c_str());
+                 log_text(flag_words(message)).c_str());
   });
 }
 
@@ -86,18 +84,6 @@ ConfigNode load_with_overrides(const std::string& path,
   ConfigNode config = load_config(path);
   for (const std::string& text : overrides) apply_override(config, text);
   return config;
-}
-
-std::unique_ptr<DataSet> data_from_path(const std::string& path) {
-  if (!path.ends_with(".yaml") && !path.ends_with(".yml")) {
-    return open_data_set(path);
-  }
-  ConfigNode config = load_config(path);
-  if (config.find("data") == nullptr) {
-    throw ConfigError(path + ": no 'data' section");
-  }
-  follow_run(config, path);
-  return make_data_set(run_data(config));
 }
 
 }  // namespace kith

@@ -9,7 +9,6 @@
 #include "cli/progress_bar.h"
 #include "kith/core/config.h"
 #include "kith/core/device.h"
-#include "kith/data/data_set.h"
 
 namespace kith {
 
@@ -64,8 +63,5 @@ void print_json(const nlohmann::ordered_json& json, int indent = 2);
 /// The configuration of a file with overrides ("a.b=c") applied.
 ConfigNode load_with_overrides(const std::string& path,
                                const std::vector<std::string>& overrides);
-
-/// A data set from a configuration file, a folder or a list.
-std::unique_ptr<DataSet> data_from_path(const std::string& path);
 
 }  // namespace kith

@@ -4,8 +4,6 @@
 
 #include "cli/usage.h"
 #include "kith/core/error.h"
-#include "kith/core/log.h"
-#include "kith/ops/pairwise.h"
 
 namespace kith {
 namespace {
@@ -31,7 +29,7 @@ int64_t dim_of(const std::string& text) {
 
 void DescriptorFlags::add_to(CLI::App& command) {
   command
-      .add_option("--scales", scales,
+      .add_option("--scales", values.scales,
                   "Sizes at which each image is embedded, relative to the "
                   "usual one; their unit embeddings are averaged. Published "
                   "for landmarks: 1,0.70710678,0.5")
@@ -42,7 +40,7 @@ void DescriptorFlags::add_to(CLI::App& command) {
                   "Keep the aspect ratio: the long side has at most so many "
                   "pixels; 0: the model's own input")
       ->check(integer(0, 8192));
-  command.add_flag("--flip", flip,
+  command.add_flag("--flip", values.flip,
                    "Average with the embedding of the mirror image");
   command.add_option(
       "--whiten", whiten,
@@ -50,33 +48,15 @@ void DescriptorFlags::add_to(CLI::App& command) {
       "or a file written so before");
 }
 
-void DescriptorFlags::apply(DescriptorOptions& options) const {
-  if (!scales.empty()) options.scales = scales;
-  if (long_side >= 0) options.long_side = long_side;
-  if (flip) options.flip = true;
-}
-
-std::optional<Whitening> DescriptorFlags::whitening(EmbeddingNet& net,
-                                                    const DataSet& data,
-                                                    EmbedOptions options,
-                                                    Progress& progress) const {
-  if (whiten.empty()) return {};
-  if (whiten != kTrain && !whiten.starts_with(std::string(kTrain) + ":")) {
-    return Whitening::load(whiten, net.dim());
+DescriptorChoice DescriptorFlags::choice() const {
+  DescriptorChoice choice = values;
+  if (long_side >= 0) choice.long_side = long_side;
+  if (whiten == kTrain || whiten.starts_with(std::string(kTrain) + ":")) {
+    choice.whitening = {.learn = true, .dim = dim_of(whiten)};
+  } else {
+    choice.whitening.file = whiten;
   }
-  const int64_t dim = dim_of(whiten);
-  const std::vector<int64_t> train = data.list().of_split(Split::kTrain);
-  if (train.empty()) {
-    throw DataError(
-        "--whiten train: the data set has no training split; give a file that "
-        "was learnt elsewhere");
-  }
-  options.whitening = nullptr;
-  options.change = {};
-  log_info("learning the whitening from " + std::to_string(train.size()) +
-           " training images");
-  return Whitening::learn(
-      normalize_rows(embed(net, data, train, options, progress)), dim);
+  return choice;
 }
 
 }  // namespace kith

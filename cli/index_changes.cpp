@@ -1,22 +1,13 @@
 #include "cli/index_changes.h"
 
-#include <algorithm>
-#include <charconv>
-#include <filesystem>
-#include <limits>
-#include <unordered_set>
-
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
-#include "cli/files.h"
-#include "cli/index_source.h"
 #include "cli/index_words.h"
-#include "kith/core/error.h"
-#include "kith/core/log.h"
+#include "cli/source_flags.h"
 #include "kith/core/timer.h"
-#include "kith/index/index_files.h"
-#include "kith/index/stored_index.h"
+#include "kith/use/change_index.h"
+#include "kith/use/files.h"
 
 namespace kith {
 namespace {
@@ -24,9 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct AddFlags {
-  SourceFlags source;
-  std::string index;
-  bool replace = false;
+  AddToIndexOptions options;
   bool json = false;
   DeviceFlags device;
 };
@@ -43,204 +32,72 @@ struct InfoFlags {
   bool json = false;
 };
 
-/// Before a lock is made for it.
-void check_index_is_there(const std::string& path) {
-  if (is_there(path) || is_there(record_path(path))) return;
-  throw DataError(path + ": no such file; kith index makes an index");
-}
-
-/// The names of all items that are there.
-std::unordered_set<std::string_view> paths_of(const StoredIndex& index) {
-  std::unordered_set<std::string_view> paths;
-  paths.reserve(static_cast<size_t>(index.size()));
-  for (int64_t i = 0; i < index.count(); ++i) {
-    if (!index.is_removed(i)) paths.insert(index.items().path(i));
-  }
-  return paths;
-}
-
-/// Vectors of different models have nothing to do with each other.
-void check_same_model(const StoredIndex& index, const IndexSource& source,
-                      const AddFlags& flags) {
-  if (source.dim() != index.dim()) {
-    throw DataError(flags.source.source + " has " +
-                    std::to_string(source.dim()) + " dimensions, but " +
-                    flags.index + " has " + std::to_string(index.dim()) +
-                    ": add what the same model made");
-  }
-  const IndexInfo& info = index.info();
-  if (info.model_hash.empty() || source.model_hash().empty()) {
-    log_warning("it is not known whether " + flags.source.source + " and " +
-                flags.index + " are of the same model");
-  } else if (info.model_hash != source.model_hash()) {
-    throw DataError(flags.index + " was made with " + info.model +
-                    ", whose weights are not those of " + source.model() +
-                    ": add with that model, or make the index anew");
-  }
-}
-
-/// Those items of the source that the index has already.
-std::vector<std::string> twice(const StoredIndex& index,
-                               const IndexSource& source) {
-  const std::unordered_set<std::string_view> known = paths_of(index);
-  std::vector<std::string> names;
-  for (int64_t i = 0; i < source.items().size(); ++i) {
-    const std::string_view path = source.items().path(i);
-    if (known.contains(path)) names.emplace_back(path);
-  }
-  return names;
-}
-
-/// A number behind all that are names of items. Of those that were removed
-/// too: another vector should not be known by their names.
-int64_t free_number(const ItemTable& items) {
-  int64_t next = items.size();
-  for (int64_t i = 0; i < items.size(); ++i) {
-    const std::string_view path = items.path(i);
-    int64_t number = 0;
-    const auto [end, error] =
-        std::from_chars(path.data(), path.data() + path.size(), number);
-    if (error == std::errc() && end == path.data() + path.size() &&
-        number < std::numeric_limits<int64_t>::max()) {
-      next = std::max(next, number + 1);
-    }
-  }
-  return next;
-}
-
 void run_add(const AddFlags& flags) {
   const Timer timer;
-  const c10::Device device = flags.device.apply();
-  check_index_is_there(flags.index);
-  const auto lock = lock_index(flags.index);
-  // What it holds already is copied from its file.
-  StoredIndex index = StoredIndex::open(flags.index, /*memory_mb=*/0);
-  const std::unique_ptr<IndexSource> source =
-      flags.source.open(device, free_number(index.items()));
-  check_same_model(index, *source, flags);
-  const std::vector<std::string> known = twice(index, *source);
-  if (!known.empty() && !flags.replace) {
-    throw ConfigError(std::to_string(known.size()) + " of " +
-                      std::to_string(source->items().size()) +
-                      " items are in " + flags.index +
-                      " already (first: " + known.front() +
-                      "): --replace puts the new vectors in their place");
-  }
-  const ScratchFile scratch(flags.index);
-  const Rows rows = source->rows(scratch.path(), progress_bar());
-  const int64_t replaced = known.empty() ? 0 : index.remove(known);
-  const bool had_recall = !index.info().recall.empty();
-  index.add(watched(rows), source->items());
-  index.save(flags.index);
-  progress_bar().finish();
-  if (had_recall) {
-    log_info(
-        "the recall that was measured before does not hold any more; make "
-        "the index anew to measure it");
-  }
-  const Json json = {{"index", flags.index},
-                     {"added", rows.count()},
-                     {"replaced", replaced},
-                     {"items", index.size()},
-                     {"seconds", timer.seconds()}};
+  const AddedToIndex result =
+      add_to_index(flags.options, flags.device.apply(), progress_bar());
   if (flags.json) {
-    print_json(json);
+    print_json({{"index", flags.options.index},
+                {"added", result.added},
+                {"replaced", result.replaced},
+                {"items", result.items},
+                {"seconds", timer.seconds()}});
     return;
   }
-  print_line(
-      std::to_string(rows.count()) + " items added" +
-      (replaced > 0 ? ", " + std::to_string(replaced) + " replaced" : "") +
-      "; " + std::to_string(index.size()) + " in " + flags.index);
+  print_line(std::to_string(result.added) + " items added" +
+             (result.replaced > 0
+                  ? ", " + std::to_string(result.replaced) + " replaced"
+                  : "") +
+             "; " + std::to_string(result.items) + " in " +
+             flags.options.index);
 }
 
 void run_remove(const RemoveFlags& flags) {
-  check_index_is_there(flags.index);
-  const auto lock = lock_index(flags.index);
-  StoredIndex index = StoredIndex::open(flags.index, /*memory_mb=*/0);
-  const std::unordered_set<std::string_view> known = paths_of(index);
-  std::vector<std::string> there;
-  std::vector<std::string> missing;
-  for (const std::string& line : read_lines(flags.list)) {
-    if (line.empty()) continue;
-    // An index keeps the absolute paths of files.
-    const std::string absolute = absolute_path(line);
-    if (known.contains(line)) {
-      there.push_back(line);
-    } else if (known.contains(absolute)) {
-      there.push_back(absolute);
-    } else {
-      missing.push_back(line);
-    }
-  }
-  if (there.empty()) {
-    throw DataError(flags.list + ": none of its " +
-                    std::to_string(missing.size()) + " names is in " +
-                    flags.index + "; expected paths as in " + flags.index +
-                    ".items.csv, one a line");
-  }
-  if (!missing.empty()) {
-    log_warning(std::to_string(missing.size()) + " of the names in " +
-                flags.list +
-                " are not in the index (first: " + missing.front() + ")");
-  }
-  const int64_t removed = index.remove(there);
-  index.save(flags.index);
+  const RemovedFromIndex result =
+      remove_from_index({flags.index, read_lines(flags.list), flags.list});
   if (flags.json) {
     print_json({{"index", flags.index},
-                {"removed", removed},
-                {"not_there", missing.size()},
-                {"items", index.size()}});
+                {"removed", result.removed},
+                {"not_there", result.not_there},
+                {"items", result.items}});
     return;
   }
-  print_line(std::to_string(removed) + " items removed; " +
-             std::to_string(index.size()) + " in " + flags.index);
+  print_line(std::to_string(result.removed) + " items removed; " +
+             std::to_string(result.items) + " in " + flags.index);
 }
 
-/// Reads all files of an index. DataError if one is damaged.
-std::string check_words(const std::string& index) {
-  return check_index(index)
-             ? "whole: all files have their checksums"
-             : "not known: it has no checksums, which kith index writes now";
+std::string check_words(bool whole) {
+  return whole ? "whole: all files have their checksums"
+               : "not known: it has no checksums, which kith index writes now";
 }
 
 void run_info(const InfoFlags& flags) {
-  const StoredIndex index = StoredIndex::open(flags.index, /*memory_mb=*/0);
-  const IndexInfo& info = index.info();
-  const IndexData data =
-      current_data(flags.index, read_index_record(record_path(flags.index)));
-  const auto file_bytes =
-      static_cast<int64_t>(std::filesystem::file_size(data.vectors));
-  const std::string checked = flags.check ? check_words(flags.index) : "";
-  const int64_t removed = index.count() - index.size();
-  std::unordered_set<std::string_view> classes;
-  for (int64_t i = 0; i < index.count(); ++i) {
-    const std::string_view label = index.items().label(i);
-    if (!label.empty() && !index.is_removed(i)) classes.insert(label);
-  }
+  const IndexSummary index = describe_index(flags.index, flags.check);
+  const IndexInfo& info = index.info;
   if (flags.json) {
     Json json = {{"index", flags.index},          {"kind", info.kind},
-                 {"items", index.size()},         {"removed", removed},
-                 {"classes", classes.size()},     {"dim", index.dim()},
-                 {"bytes", file_bytes},           {"model", info.model},
+                 {"items", index.items},          {"removed", index.removed},
+                 {"classes", index.classes},      {"dim", index.dim},
+                 {"bytes", index.bytes},          {"model", info.model},
                  {"model_hash", info.model_hash}, {"recall", info.recall}};
-    if (flags.check) json["check"] = checked;
+    if (index.whole) json["check"] = check_words(*index.whole);
     print_json(json);
     return;
   }
   print_line("kind        " + info.kind);
-  print_line("items       " + std::to_string(index.size()) +
-             (removed > 0 ? ", and " + std::to_string(removed) +
-                                " removed, whose place is kept"
-                          : ""));
-  print_line("classes     " + std::to_string(classes.size()));
-  print_line("dimensions  " + std::to_string(index.dim()));
-  print_line("file        " + bytes_text(file_bytes));
+  print_line("items       " + std::to_string(index.items) +
+             (index.removed > 0 ? ", and " + std::to_string(index.removed) +
+                                      " removed, whose place is kept"
+                                : ""));
+  print_line("classes     " + std::to_string(index.classes));
+  print_line("dimensions  " + std::to_string(index.dim));
+  print_line("file        " + bytes_text(index.bytes));
   print_line("model       " + (info.model.empty() ? "not known" : info.model));
   if (!info.recall.empty()) {
     print_line("recall      " + recall_text(info.recall) +
                " of what exact search finds");
   }
-  if (flags.check) print_line("check       " + checked);
+  if (index.whole) print_line("check       " + check_words(*index.whole));
 }
 
 }  // namespace
@@ -248,10 +105,10 @@ void run_info(const InfoFlags& flags) {
 void add_index_changes(CLI::App& index) {
   auto* add = index.add_subcommand("add", "Add vectors or images to an index");
   auto add_flags = std::make_shared<AddFlags>();
-  add_flags->source.add_to(*add);
+  add_source_flags(*add, add_flags->options.source);
   add->get_option("source")->required();
-  add->add_option("--to", add_flags->index, "The index")->required();
-  add->add_flag("--replace", add_flags->replace,
+  add->add_option("--to", add_flags->options.index, "The index")->required();
+  add->add_flag("--replace", add_flags->options.replace,
                 "Put vectors whose names are there already in place of the old "
                 "ones; without it they are refused");
   add->add_flag("--json", add_flags->json,

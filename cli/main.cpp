@@ -37,7 +37,8 @@ void load_plugin(const std::string& path) {
 /// One line, whatever names are in the message.
 int fail(int status, const std::string& message) {
   kith::progress_bar().erase();
-  std::fprintf(stderr, "kith: %s\n", kith::printable(message).c_str());
+  std::fprintf(stderr, "kith: %s\n",
+               kith::printable(kith::flag_words(message)).c_str());
   return status;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/usage.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "kith/core/options.h"
@@ -68,6 +69,28 @@ std::string usage_problem(const CLI::App& app, const CLI::ParseError& error) {
     problem = problem.substr(0, problem.find(':')) + ": a value is missing";
   }
   return problem + " (see: " + name + " --help)";
+}
+
+std::string flag_words(const std::string& message) {
+  static const std::string mark = "option '";
+  std::string text;
+  size_t at = 0;
+  for (size_t begin; (begin = message.find(mark, at)) != std::string::npos;) {
+    const size_t name = begin + mark.size();
+    const size_t end =
+        message.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", name);
+    text += message.substr(at, begin - at);
+    if (end == std::string::npos || message[end] != '\'' || end == name) {
+      text += mark;
+      at = name;
+      continue;
+    }
+    std::string flag = message.substr(name, end - name);
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    text += "--" + flag;
+    at = end + 1;
+  }
+  return text + message.substr(at);
 }
 
 CLI::Validator one_of(const std::vector<std::string>& allowed) {

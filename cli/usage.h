@@ -14,6 +14,10 @@ namespace kith {
 /// help that answers it.
 std::string usage_problem(const CLI::App& app, const CLI::ParseError& error);
 
+/// A message of the library as users of the program know its options: "option
+/// 'long_side'" becomes "--long-side".
+std::string flag_words(const std::string& message);
+
 /// Refuses words that are not among `allowed`, with the nearest one.
 CLI::Validator one_of(const std::vector<std::string>& allowed);
 

@@ -26,6 +26,8 @@ ALLOWED = {
     "index": "core io ops image data",
     "eval": "core io image data models ops index",
     "train": "core io image data samplers models ops miners losses index eval",
+    "use": "core io image data samplers models ops miners losses index eval"
+           " train chart",
     "chart": "core image",
     "report": "core io image data samplers models ops miners losses index eval"
               " train chart",

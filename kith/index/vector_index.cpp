@@ -7,7 +7,7 @@
 
 #include "kith/core/file.h"
 #include "kith/index/faiss_index.h"
-#include "kith/index/kinds/exact.h"
+#include "kith/index/kinds.h"
 #include "kith/index/products.h"
 #include "kith/index/row_blocks.h"
 #include "kith/ops/finite.h"
@@ -17,6 +17,15 @@ namespace kith {
 VectorIndexRegistry& vector_index_registry() {
   static VectorIndexRegistry registry("index");
   return registry;
+}
+
+IndexKind index_kind(const ConfigNode& node) {
+  const ConfigNode* name = node.find("name");
+  if (name == nullptr) throw ConfigError("an index needs the name of its kind");
+  vector_index_registry().at(name->scalar, name->where);
+  return {name->scalar, [node](const VectorIndexInput& input) {
+            return vector_index_registry().make(node, "index", input);
+          }};
 }
 
 void VectorIndex::add_rows(const Rows& rows) {
@@ -46,7 +55,7 @@ std::unique_ptr<VectorIndex> load_vector_index(const std::string& path,
   if (file.size() >= mark.size()) file.read_at(0, mark.data(), mark.size());
   const std::string_view kind(mark.data(), mark.size());
   if (kind != "IwPQ" && kind != "IHNf") {
-    return load_exact_index(path, memory_mb, device, sums);
+    return std::make_unique<ExactIndex>(path, memory_mb, device, sums);
   }
   FileCheck(file, sums).check_all(file);
   return read_faiss_index(path);

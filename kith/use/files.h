@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,9 +23,6 @@ void make_folder_of(const std::string& file);
 /// The right to change an index, which one process at a time has. RunError if
 /// another has it. What one that was killed has left is put in order.
 std::unique_ptr<FileLock> lock_index(const std::string& index);
-
-/// More than any machine has, and no overflow in bytes.
-constexpr int64_t kMostMemoryMb = int64_t{1} << 30;
 
 /// The lines of a text file without their ends; a last empty one is none.
 std::vector<std::string> read_lines(const std::string& path);

@@ -1,4 +1,4 @@
-#include "cli/index_model.h"
+#include "kith/use/index_model.h"
 
 #include <filesystem>
 
@@ -15,20 +15,21 @@ LoadedModel load_index_model(const StoredIndex& index, const std::string& path,
   if (from.empty()) {
     throw ConfigError(path +
                       " was made of embeddings and does not name their model: "
-                      "give it with --model");
+                      "give it with option 'model'");
   }
   if (model.empty() && !std::filesystem::exists(from)) {
     throw DataError(path + ": the model it was made with, " + from +
-                    ", is gone; say where it is with --model");
+                    ", is gone; say where it is with option 'model'");
   }
   LoadedModel loaded = load_model(from, device);
   if (info.model_hash.empty()) {
     log_warning("it is not known whether " + path + " was made with " + from);
   } else if (weights_hash(loaded.net->state()) != info.model_hash) {
-    throw DataError(from + ": not the weights that " + path +
-                    " was made with; give that model with --model, or make the "
-                    "index anew: kith index " +
-                    from + " --out " + path + " --overwrite");
+    throw DataError(
+        from + ": not the weights that " + path +
+        " was made with; give that model with option 'model', or make "
+        "the index anew: kith index " +
+        from + ", with option 'overwrite'");
   }
   return loaded;
 }

@@ -2,19 +2,19 @@
 
 #include <torch/torch.h>
 
-#include "cli/files.h"
-#include "cli/index_source.h"
 #include "kith/chart/html.h"
 #include "kith/core/error.h"
 #include "kith/image/decode.h"
 #include "kith/io/tensor_io.h"
 #include "kith/ops/pairwise.h"
 #include "kith/train/model_embedding.h"
+#include "kith/use/files.h"
+#include "kith/use/index_source.h"
 
 namespace kith {
 namespace {
 
-/// The labels of --labels: numbers of a .npy file, or the lines of a text.
+/// The labels: numbers of a .npy file, or the lines of a text.
 std::vector<std::string> read_label_file(const std::string& path) {
   if (!path.ends_with(".npy")) return read_lines(path);
   const Tensor numbers = load_labels(path);
@@ -36,49 +36,50 @@ void check_count(const std::string& file, size_t found,
 /// Embeddings in a .npy file.
 class EmbeddingSource final : public IndexSource {
  public:
-  EmbeddingSource(const SourceFlags& flags, int64_t first_name)
-      : rows_(unit_rows(flags.source, flags.memory_mb, at::kCPU)) {
+  EmbeddingSource(const IndexSourceOptions& options, int64_t first_name)
+      : rows_(unit_rows(options.source, options.memory_mb, at::kCPU)) {
     dim_ = rows_.dim();
     const int64_t count = rows_.count();
     std::vector<std::string> paths;
-    if (flags.ids.empty()) {
+    if (options.ids.empty()) {
       for (int64_t i = 0; i < count; ++i) {
         paths.push_back(std::to_string(first_name + i));
       }
     } else {
-      paths = read_lines(flags.ids);
-      check_count(flags.ids, paths.size(), flags.source, count);
+      paths = read_lines(options.ids);
+      check_count(options.ids, paths.size(), options.source, count);
     }
     std::vector<std::string> labels(paths.size());
-    if (!flags.labels.empty()) {
-      labels = read_label_file(flags.labels);
-      check_count(flags.labels, labels.size(), flags.source, count);
+    if (!options.labels.empty()) {
+      labels = read_label_file(options.labels);
+      check_count(options.labels, labels.size(), options.source, count);
     }
     for (size_t i = 0; i < paths.size(); ++i) {
-      const bool is_file = !flags.ids.empty() && is_there(paths[i]);
+      const bool is_file = !options.ids.empty() && is_there(paths[i]);
       items_.add(is_file ? absolute_path(paths[i]) : paths[i], labels[i]);
     }
-    if (!flags.model.empty()) name_model(flags);
+    if (!options.model.empty()) name_model(options);
   }
 
   Rows rows(const std::string&, Progress&) override { return rows_; }
 
  private:
-  void name_model(const SourceFlags& flags) {
-    const LoadedModel model = load_model(flags.model, at::kCPU);
+  void name_model(const IndexSourceOptions& options) {
+    const LoadedModel model = load_model(options.model, at::kCPU);
     if (model.net->dim() != dim_) {
-      throw ConfigError(flags.source + " has " + std::to_string(dim_) +
-                        " dimensions, but --model " + flags.model + " gives " +
-                        std::to_string(model.net->dim()) +
+      throw ConfigError(options.source + " has " + std::to_string(dim_) +
+                        " dimensions, but option 'model' " + options.model +
+                        " gives " + std::to_string(model.net->dim()) +
                         ": name the model that made them, or leave it out");
     }
-    check_made_by(model, flags);
-    set_model(flags.model, *model.net);
+    check_made_by(model, options);
+    set_model(options.model, *model.net);
   }
 
   /// The weights do not tell whether vectors were made at other scales, with
   /// mirror images or whitened: the first image that can be read does.
-  void check_made_by(const LoadedModel& model, const SourceFlags& flags) const {
+  void check_made_by(const LoadedModel& model,
+                     const IndexSourceOptions& options) const {
     for (int64_t i = 0; i < items_.size(); ++i) {
       const std::string path(items_.path(i));
       if (!is_there(path)) continue;
@@ -93,11 +94,12 @@ class EmbeddingSource final : public IndexSource {
       const double similarity = unit.dot(rows_.read(i, 1)[0]).item<double>();
       if (similarity > 0.999) return;
       throw ConfigError(
-          flags.source + ": row " + std::to_string(i) +
-          " is not what --model " + flags.model + " makes of " + path +
+          options.source + ": row " + std::to_string(i) +
+          " is not what option 'model' " + options.model + " makes of " + path +
           " (similarity " + format_fixed(similarity, 2) +
-          "): made of other pictures or with other options (--scales, --flip, "
-          "--whiten), it cannot be searched with images; leave --model out");
+          "): made of other pictures, or with another option 'scales', "
+          "option 'flip' or whitening, it cannot be searched with images; "
+          "leave option 'model' out");
     }
   }
 
@@ -106,9 +108,9 @@ class EmbeddingSource final : public IndexSource {
 
 }  // namespace
 
-std::unique_ptr<IndexSource> embedding_source(const SourceFlags& flags,
+std::unique_ptr<IndexSource> embedding_source(const IndexSourceOptions& options,
                                               int64_t first_name) {
-  return std::make_unique<EmbeddingSource>(flags, first_name);
+  return std::make_unique<EmbeddingSource>(options, first_name);
 }
 
 }  // namespace kith

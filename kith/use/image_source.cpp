@@ -2,9 +2,6 @@
 #include <numeric>
 #include <unordered_set>
 
-#include "cli/common.h"
-#include "cli/files.h"
-#include "cli/index_source.h"
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/data/image_files.h"
@@ -12,6 +9,9 @@
 #include "kith/train/experiment.h"
 #include "kith/train/run_config.h"
 #include "kith/train/run_place.h"
+#include "kith/use/embed_images.h"
+#include "kith/use/files.h"
+#include "kith/use/index_source.h"
 
 namespace kith {
 namespace {
@@ -21,21 +21,22 @@ namespace fs = std::filesystem;
 /// Images through a model.
 class ImageSource final : public IndexSource {
  public:
-  ImageSource(const SourceFlags& flags, c10::Device device)
-      : model_loaded_(load_model(flags.source, device)),
-        memory_mb_(flags.memory_mb) {
+  ImageSource(const IndexSourceOptions& options, c10::Device device)
+      : model_loaded_(load_model(options.source, device)),
+        memory_mb_(options.memory_mb) {
     dim_ = model_loaded_.net->dim();
-    set_model(flags.source, *model_loaded_.net);
+    set_model(options.source, *model_loaded_.net);
     bool has_labels = true;
-    if (flags.images.empty()) {
-      use_run_data(flags);
+    if (options.images.empty()) {
+      use_run_data(options);
     } else {
-      has_labels = use_images(flags);
+      has_labels = use_images(options);
     }
     if (chosen_.empty()) {
-      throw DataError((flags.images.empty() ? flags.source : flags.images) +
-                      ": no images to index; name a split that has some with "
-                      "--split, or all");
+      throw DataError(
+          (options.images.empty() ? options.source : options.images) +
+          ": no images to index; name a split that has some with "
+          "option 'split', or all");
     }
     for (const int64_t index : chosen_) {
       const Item& item = data_->list().items[static_cast<size_t>(index)];
@@ -55,7 +56,7 @@ class ImageSource final : public IndexSource {
  private:
   void choose(const std::string& split) {
     if (split != "all") {
-      chosen_ = data_->list().of_split(parse_split(split, "--split"));
+      chosen_ = data_->list().of_split(parse_split(split, "option 'split'"));
       return;
     }
     chosen_.resize(data_->list().items.size());
@@ -64,19 +65,19 @@ class ImageSource final : public IndexSource {
 
   /// What the run is evaluated with. Queries that are in no gallery are not to
   /// be found.
-  void use_run_data(const SourceFlags& flags) {
+  void use_run_data(const IndexSourceOptions& options) {
     if (model_loaded_.config.find("data") == nullptr) {
-      throw ConfigError(flags.source +
+      throw ConfigError(options.source +
                         " does not say which images it was trained with: give "
-                        "--images, a folder, a list or a configuration");
+                        "option 'images', a folder, a list or a configuration");
     }
-    follow_run(model_loaded_.config, flags.source);
+    follow_run(model_loaded_.config, options.source);
     const RunConfig config = complete_config(model_loaded_.config);
     data_ = make_training_data(config);
     const ImageList& list = data_->list();
-    choose(flags.split.empty() ? split_name(eval_split(config.eval, list))
-                               : flags.split);
-    if (!flags.split.empty() || !list.has_query_gallery) return;
+    choose(options.split.empty() ? split_name(eval_split(config.eval, list))
+                                 : options.split);
+    if (!options.split.empty() || !list.has_query_gallery) return;
     std::erase_if(chosen_, [&](int64_t index) {
       return !list.items[static_cast<size_t>(index)].is_gallery;
     });
@@ -84,8 +85,8 @@ class ImageSource final : public IndexSource {
 
   /// Returns whether the images have labels: those of a folder without folders
   /// in it have none.
-  bool use_images(const SourceFlags& flags) {
-    const std::string& path = flags.images;
+  bool use_images(const IndexSourceOptions& options) {
+    const std::string& path = options.images;
     const bool plain = fs::is_directory(path) && sub_folders(path).empty() &&
                        !fs::exists(path + "/dataset.csv");
     if (plain) {
@@ -96,7 +97,7 @@ class ImageSource final : public IndexSource {
         warn_of_images_without_class(path);
       }
     }
-    choose(flags.split.empty() ? "all" : flags.split);
+    choose(options.split.empty() ? "all" : options.split);
     return !plain;
   }
 
@@ -122,20 +123,9 @@ class ImageSource final : public IndexSource {
 
 }  // namespace
 
-std::unique_ptr<DataSet> images_below(const std::string& folder) {
-  const ImageFiles files = find_image_files(folder);
-  if (files.images.empty()) throw DataError(folder + ": no images found");
-  if (!files.ignored.empty()) {
-    log_warning(folder + ": " + std::to_string(files.ignored.size()) +
-                " files are not images and are left out (first: " +
-                files.ignored.front() + ")");
-  }
-  return make_file_set(files.images);
-}
-
-std::unique_ptr<IndexSource> image_source(const SourceFlags& flags,
+std::unique_ptr<IndexSource> image_source(const IndexSourceOptions& options,
                                           c10::Device device) {
-  return std::make_unique<ImageSource>(flags, device);
+  return std::make_unique<ImageSource>(options, device);
 }
 
 }  // namespace kith

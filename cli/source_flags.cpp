@@ -1,0 +1,36 @@
+#include "cli/source_flags.h"
+
+#include "cli/usage.h"
+
+namespace kith {
+
+void add_source_flags(CLI::App& command, IndexSourceOptions& options) {
+  command.add_option("source", options.source,
+                     "Embeddings (.npy), a model (a run, a checkpoint, an "
+                     "export) for images, or another index");
+  command.add_option("--images", options.images,
+                     "With a model: a folder (one folder a class, or images "
+                     "alone), a list (.csv) or a configuration (.yaml); "
+                     "default: what the run is evaluated with");
+  command
+      .add_option("--split", options.split,
+                  "With a model: which images; default: all of --images, or "
+                  "the run's evaluation split")
+      ->check(one_of({"train", "validation", "test", "all"}));
+  command.add_option("--ids", options.ids,
+                     "With embeddings: paths or names, one a line; default: "
+                     "numbers");
+  command.add_option("--labels", options.labels,
+                     "With embeddings: classes, one a line, or a .npy of "
+                     "integers");
+  command.add_option("--model", options.model,
+                     "With embeddings: the model that made them, so that "
+                     "images can be searched for");
+  command
+      .add_option("--memory-mb", options.memory_mb,
+                  "Vectors that take more are read a block at a time")
+      ->check(integer(1, kMostMemoryMb))
+      ->capture_default_str();
+}
+
+}  // namespace kith

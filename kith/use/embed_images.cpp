@@ -1,0 +1,99 @@
+#include "kith/use/embed_images.h"
+
+#include <filesystem>
+
+#include "kith/core/error.h"
+#include "kith/core/file.h"
+#include "kith/core/log.h"
+#include "kith/data/image_files.h"
+#include "kith/eval/embed_blocks.h"
+#include "kith/ops/pairwise.h"
+#include "kith/train/model_embedding.h"
+#include "kith/train/run_config.h"
+#include "kith/train/run_place.h"
+
+namespace kith {
+
+std::unique_ptr<DataSet> data_from_path(const std::string& path) {
+  if (!path.ends_with(".yaml") && !path.ends_with(".yml")) {
+    return open_data_set(path);
+  }
+  ConfigNode config = load_config(path);
+  if (config.find("data") == nullptr) {
+    throw ConfigError(path + ": no 'data' section");
+  }
+  follow_run(config, path);
+  return make_data_set(run_data(config));
+}
+
+std::unique_ptr<DataSet> images_below(const std::string& folder) {
+  const ImageFiles files = find_image_files(folder);
+  if (files.images.empty()) throw DataError(folder + ": no images found");
+  if (!files.ignored.empty()) {
+    log_warning(folder + ": " + std::to_string(files.ignored.size()) +
+                " files are not images and are left out (first: " +
+                files.ignored.front() + ")");
+  }
+  return make_file_set(files.images);
+}
+
+EmbedOptions usual_embedding(const LoadedModel& model) {
+  EmbedOptions options{EvalOptions().batch, {worker_count(0), 2}};
+  if (const ConfigNode* section = model.config.find("eval")) {
+    options.batch = read_options<EvalOptions>(*section, "eval").batch;
+  }
+  options.descriptor = model_descriptor(model);
+  return options;
+}
+
+void DescriptorChoice::apply(DescriptorOptions& options) const {
+  if (!scales.empty()) options.scales = scales;
+  if (long_side) options.long_side = *long_side;
+  if (flip) options.flip = true;
+}
+
+std::optional<Whitening> make_whitening(const WhiteningChoice& choice,
+                                        EmbeddingNet& net, const DataSet& data,
+                                        EmbedOptions options,
+                                        Progress& progress) {
+  if (!choice.file.empty()) return Whitening::load(choice.file, net.dim());
+  if (!choice.learn) return {};
+  const std::vector<int64_t> train = data.list().of_split(Split::kTrain);
+  if (train.empty()) {
+    throw DataError(
+        "no whitening can be learnt: the data set has no training split; give "
+        "a file that was learnt elsewhere");
+  }
+  options.whitening = nullptr;
+  options.change = {};
+  log_info("learning the whitening from " + std::to_string(train.size()) +
+           " training images");
+  return Whitening::learn(
+      normalize_rows(embed(net, data, train, options, progress)), choice.dim);
+}
+
+EmbeddedImages embed_images(const EmbedImagesOptions& options,
+                            c10::Device device, Progress& progress) {
+  const LoadedModel model = load_model(options.model, device);
+  const std::unique_ptr<DataSet> data =
+      std::filesystem::is_directory(options.images)
+          ? images_below(options.images)
+          : data_from_path(options.images);
+  std::vector<int64_t> all;
+  std::string ids;
+  for (const Item& item : data->list().items) {
+    all.push_back(std::ssize(all));
+    ids += item.path + "\n";
+  }
+  EmbedOptions embedding = usual_embedding(model);
+  embedding.batch = options.batch;
+  options.descriptor.apply(embedding.descriptor);
+  const std::optional<Whitening> whitening = make_whitening(
+      options.descriptor.whitening, *model.net, *data, embedding, progress);
+  if (whitening) embedding.whitening = &*whitening;
+  embed_to_file(*model.net, *data, all, embedding, progress, options.out);
+  if (!options.ids.empty()) write_file_atomically(options.ids, ids);
+  return {std::ssize(all), embedding_dim(*model.net, embedding)};
+}
+
+}  // namespace kith

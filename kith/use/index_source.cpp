@@ -1,0 +1,146 @@
+#include "kith/use/index_source.h"
+
+#include <filesystem>
+#include <unordered_set>
+#include <vector>
+
+#include "kith/core/error.h"
+#include "kith/core/file.h"
+#include "kith/core/log.h"
+#include "kith/index/stored_index.h"
+#include "kith/models/weights_hash.h"
+#include "kith/use/files.h"
+
+namespace kith {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Another index, without what was removed from it.
+class StoredSource final : public IndexSource {
+ public:
+  explicit StoredSource(const IndexSourceOptions& options)
+      : path_(options.source),
+        index_(StoredIndex::open(options.source, options.memory_mb)) {
+    dim_ = index_.dim();
+    model_ = index_.info().model;
+    model_hash_ = index_.info().model_hash;
+    for (int64_t i = 0; i < index_.count(); ++i) {
+      if (index_.is_removed(i)) continue;
+      kept_.push_back(i);
+      items_.add(index_.items().path(i), index_.items().label(i));
+    }
+  }
+
+  Rows rows(const std::string&, Progress&) override {
+    const Rows all = index_.rows();
+    if (!all.defined()) {
+      throw DataError(path_ + ": an index of kind " + index_.info().kind +
+                      " does not keep its vectors; give the embeddings or the "
+                      "model it was made from instead");
+    }
+    if (std::ssize(kept_) == all.count()) return all;
+    return rows_from(std::ssize(kept_), dim_,
+                     [this, all](int64_t first, int64_t count) {
+                       const auto begin = kept_.begin() + first;
+                       return rows_at(all, {begin, begin + count});
+                     });
+  }
+
+ private:
+  std::string path_;
+  StoredIndex index_;
+  std::vector<int64_t> kept_;
+};
+
+void refuse(const std::string& value, const std::string& option,
+            const std::string& with) {
+  if (value.empty()) return;
+  throw ConfigError("option '" + option + "' goes with " + with +
+                    " only; leave it out");
+}
+
+/// An index of faiss that has lost INDEX.json.
+void refuse_lone_index(const std::string& path) {
+  if (!fs::is_regular_file(path)) return;
+  const FileReader file(path);
+  char mark[4] = {};
+  if (file.size() < sizeof(mark)) return;
+  file.read_at(0, mark, sizeof(mark));
+  const std::string_view kind(mark, sizeof(mark));
+  if (kind != "IxFI" && kind != "IHNf" && kind != "IwPQ") return;
+  throw DataError(path + ": an index of faiss, but " + path +
+                  ".json is missing, which kith index writes beside it; give "
+                  "the embeddings (.npy) or the model instead");
+}
+
+/// Names are what items are removed by, and replaced.
+void warn_of_repeats(const ItemTable& items, const std::string& source) {
+  std::unordered_set<std::string_view> seen;
+  seen.reserve(static_cast<size_t>(items.size()));
+  int64_t repeats = 0;
+  std::string_view first;
+  for (int64_t i = 0; i < items.size(); ++i) {
+    if (seen.insert(items.path(i)).second) continue;
+    if (repeats++ == 0) first = items.path(i);
+  }
+  if (repeats == 0) return;
+  log_warning(source + ": " + std::to_string(repeats) +
+              " items have the name of another one (first: " +
+              std::string(first) + "); they are removed together");
+}
+
+std::unique_ptr<IndexSource> open_kind(const IndexSourceOptions& options,
+                                       c10::Device device, int64_t first_name) {
+  const std::string& source = options.source;
+  const auto refuse_images = [&] {
+    refuse(options.images, "images", "a model");
+    refuse(options.split, "split", "a model");
+  };
+  if (source.ends_with(".npy")) {
+    refuse_images();
+    return embedding_source(options, first_name);
+  }
+  refuse(options.ids, "ids", "embeddings (.npy)");
+  refuse(options.labels, "labels", "embeddings (.npy)");
+  refuse(options.model, "model", "embeddings (.npy)");
+  const bool is_index =
+      !fs::is_directory(source) && fs::exists(source + ".json");
+  if (!fs::exists(source) && !is_index) {
+    throw DataError(source +
+                    ": no such file or folder; expected embeddings (.npy), a "
+                    "run, a checkpoint, an export or an index");
+  }
+  if (is_index) {
+    refuse_images();
+    return std::make_unique<StoredSource>(options);
+  }
+  refuse_lone_index(source);
+  return image_source(options, device);
+}
+
+}  // namespace
+
+void IndexSource::set_model(const std::string& path, const EmbeddingNet& net) {
+  model_ = absolute_path(path);
+  model_hash_ = weights_hash(net.state());
+}
+
+std::unique_ptr<IndexSource> open_index_source(
+    const IndexSourceOptions& options, c10::Device device, int64_t first_name) {
+  std::unique_ptr<IndexSource> opened = open_kind(options, device, first_name);
+  warn_of_repeats(opened->items(), options.source);
+  return opened;
+}
+
+Rows watched_rows(const Rows& rows, Progress& progress) {
+  progress.start("index", rows.count());
+  return rows_from(rows.count(), rows.dim(),
+                   [rows, &progress](int64_t first, int64_t count) {
+                     Tensor block = rows.read(first, count);
+                     progress.advance(first + count, "");
+                     return block;
+                   });
+}
+
+}  // namespace kith

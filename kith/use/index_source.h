@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "kith/core/progress.h"
+#include "kith/index/item_table.h"
+#include "kith/index/rows.h"
+#include "kith/models/embedding_net.h"
+
+namespace kith {
+
+/// Where vectors for an index come from. What is empty is as usual.
+struct IndexSourceOptions {
+  /// Embeddings (.npy), a model (a run, a checkpoint, an export) for images,
+  /// or another index.
+  std::string source = {};
+  /// With a model: a folder (one folder a class, or images alone), a list
+  /// (.csv) or a configuration (.yaml); usually what the run is evaluated with.
+  std::string images = {};
+  /// With a model: "train", "validation", "test" or "all"; usually all of
+  /// `images`, or the run's evaluation split.
+  std::string split = {};
+  /// With embeddings: a file of paths or names, one a line; usually numbers.
+  std::string ids = {};
+  /// With embeddings: a file of classes, one a line, or a .npy of integers.
+  std::string labels = {};
+  /// With embeddings: the model that made them, so that images can be searched
+  /// for.
+  std::string model = {};
+  int64_t memory_mb = 1024;  ///< What takes more is read a block at a time.
+};
+
+/// An opened source. What its vectors are is known; the work is done by rows().
+class IndexSource {
+ public:
+  virtual ~IndexSource() = default;
+
+  const ItemTable& items() const { return items_; }
+  int64_t dim() const { return dim_; }
+  /// The model the vectors are from, an absolute path, and the hash of its
+  /// weights; empty if they are not known.
+  const std::string& model() const { return model_; }
+  const std::string& model_hash() const { return model_hash_; }
+
+  /// Unit vectors of all items, on the CPU, which are valid as long as this is.
+  /// `scratch` is the path of a file for what does not fit in memory; who calls
+  /// removes it.
+  virtual Rows rows(const std::string& scratch, Progress& progress) = 0;
+
+ protected:
+  void set_model(const std::string& path, const EmbeddingNet& net);
+
+  ItemTable items_;
+  int64_t dim_ = 0;
+  std::string model_;
+  std::string model_hash_;
+};
+
+/// Vectors without `ids` are named by numbers from `first_name` on. Throws
+/// ConfigError for options that do not go with the source, and DataError if it
+/// cannot be used.
+std::unique_ptr<IndexSource> open_index_source(
+    const IndexSourceOptions& options, c10::Device device,
+    int64_t first_name = 0);
+
+/// The kinds of source that are not another index.
+std::unique_ptr<IndexSource> embedding_source(const IndexSourceOptions& options,
+                                              int64_t first_name);
+std::unique_ptr<IndexSource> image_source(const IndexSourceOptions& options,
+                                          c10::Device device);
+
+/// The same rows, which when they are read from first to last show how far it
+/// is. Who is done with them finishes the progress.
+Rows watched_rows(const Rows& rows, Progress& progress);
+
+}  // namespace kith

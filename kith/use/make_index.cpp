@@ -1,0 +1,123 @@
+#include "kith/use/make_index.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "kith/core/error.h"
+#include "kith/core/log.h"
+#include "kith/index/recall.h"
+#include "kith/index/stored_index.h"
+#include "kith/use/files.h"
+
+namespace kith {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check_out(const MakeIndexOptions& options) {
+  const std::string& out = options.out;
+  if (fs::is_directory(out)) {
+    throw ConfigError("option 'out' " + out + " is a folder: name a file, as " +
+                      (fs::path(out) / "index.faiss").string());
+  }
+  std::error_code none;
+  if (fs::equivalent(options.source.source, out, none)) {
+    throw ConfigError("option 'out' " + out +
+                      " is the source too: name another file");
+  }
+  if (options.overwrite) return;
+  for (const std::string& file : {out, out + ".items.csv", out + ".json"}) {
+    if (!is_there(file)) continue;
+    throw ConfigError("option 'out' " + out + ": " + file +
+                      " is there already: option 'overwrite' replaces it, kith "
+                      "index add adds to an index");
+  }
+}
+
+void fill_index(VectorIndex& index, const Rows& rows, uint64_t seed,
+                Progress& progress) {
+  if (const int64_t wanted = index.training_rows(); wanted > 0) {
+    const std::vector<int64_t> drawn =
+        draw_positions(rows.count(), wanted, seed);
+    log_info("training the index on " + std::to_string(drawn.size()) + " of " +
+             std::to_string(rows.count()) + " vectors");
+    index.train(rows_at(rows, drawn));
+  }
+  index.add_rows(watched_rows(rows, progress));
+}
+
+/// Of all files of an index.
+int64_t index_bytes(const std::string& path) {
+  int64_t bytes = 0;
+  for (const char* end : {"", ".items.csv", ".json"}) {
+    bytes += static_cast<int64_t>(fs::file_size(path + end));
+  }
+  return bytes;
+}
+
+/// Fills and saves the index; adds what there is to say of it.
+void build_index(std::unique_ptr<VectorIndex> index, const IndexSource& source,
+                 const Rows& rows, const MakeIndexOptions& options,
+                 Progress& progress, MadeIndex& made) {
+  fill_index(*index, rows, options.seed, progress);
+  RecallOptions recall;
+  recall.seed = options.seed;
+  IndexInfo info;
+  info.kind = options.kind.name;
+  info.model = source.model();
+  info.model_hash = source.model_hash();
+  if (!index->exact()) info.recall = measure_recall(*index, rows, recall);
+  // An exact index reads the rows only now, and streams them to its file.
+  StoredIndex(std::move(index), source.items(), info).save(options.out);
+  progress.finish();
+  made.bytes = index_bytes(options.out);
+  made.recall = info.recall;
+  made.recall_queries = std::min(recall.queries, rows.count());
+}
+
+}  // namespace
+
+void check_make_index(const MakeIndexOptions& options) {
+  if (options.out.empty() && options.export_to.empty()) {
+    throw ConfigError(
+        "nothing to make: name an index with option 'out', or a folder with "
+        "option 'export_to'");
+  }
+  if (!options.out.empty()) check_out(options);
+  if (!options.export_to.empty()) check_shard_folder(options.export_to);
+}
+
+MadeIndex make_index(const MakeIndexOptions& options, c10::Device device,
+                     Progress& progress) {
+  check_make_index(options);
+  const std::unique_ptr<IndexSource> source =
+      open_index_source(options.source, device);
+  // Before any work is done: a wrong option does not wait for it.
+  std::unique_ptr<VectorIndex> empty;
+  if (!options.out.empty()) {
+    empty = options.kind.make(
+        {source->dim(), options.seed, source->items().size()});
+  }
+  const std::string target =
+      absolute_path(options.out.empty() ? options.export_to : options.out);
+  make_folder_of(target);
+  const auto lock = options.out.empty() ? nullptr : lock_index(target);
+  const ScratchFile scratch(target);
+  const Rows rows = source->rows(scratch.path(), progress);
+  MadeIndex made;
+  made.items = rows.count();
+  made.dim = rows.dim();
+  made.kind = options.kind.name;
+  made.model = source->model();
+  if (empty) {
+    build_index(std::move(empty), *source, rows, options, progress, made);
+  }
+  if (!options.export_to.empty()) {
+    made.shards = export_shards(options.export_to, rows, source->items(),
+                                {options.shard_rows, options.half,
+                                 source->model(), source->model_hash()});
+  }
+  return made;
+}
+
+}  // namespace kith
