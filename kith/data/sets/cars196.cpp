@@ -9,7 +9,7 @@
 namespace kith {
 namespace {
 
-constexpr int64_t kTrainClasses = 98;
+constexpr int64_t kCarTrainClasses = 98;
 
 struct Cars196Options {
   std::string path;
@@ -45,7 +45,8 @@ class Cars196 final : public DataSet {
       Item item;
       item.path = image.path;
       item.label = image.label;
-      item.split = item.label <= kTrainClasses ? Split::kTrain : Split::kTest;
+      item.split =
+          item.label <= kCarTrainClasses ? Split::kTrain : Split::kTest;
       if (options.crop_boxes) item.box = box_of(image);
       list_.items.push_back(std::move(item));
     }

@@ -12,7 +12,7 @@
 namespace kith {
 namespace {
 
-constexpr int64_t kTrainClasses = 100;
+constexpr int64_t kBirdTrainClasses = 100;
 
 struct Cub200Options {
   std::string path;
@@ -82,7 +82,7 @@ class Cub200 final : public DataSet {
   void read_classes() {
     const Table table = read_table("classes.txt", 2);
     for (const auto& [id, row] : table.by_id) {
-      if (id < 1 || id > 2 * kTrainClasses) {
+      if (id < 1 || id > 2 * kBirdTrainClasses) {
         throw DataError(table.where(*row) + ": class " + std::to_string(id) +
                         " is not in 1 to 200");
       }
@@ -144,7 +144,8 @@ class Cub200 final : public DataSet {
         throw DataError(at + ": class " + std::to_string(item.label) +
                         " is not in classes.txt");
       }
-      item.split = item.label <= kTrainClasses ? Split::kTrain : Split::kTest;
+      item.split =
+          item.label <= kBirdTrainClasses ? Split::kTrain : Split::kTest;
     });
   }
 
