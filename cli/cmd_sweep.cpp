@@ -8,6 +8,7 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/log.h"
+#include "kith/core/number_text.h"
 #include "kith/study/figure.h"
 #include "kith/study/sweep.h"
 #include "kith/study/table.h"

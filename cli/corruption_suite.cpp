@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "kith/core/number_text.h"
 #include "kith/core/rng.h"
 #include "kith/image/picture_grid.h"
 
@@ -28,11 +29,8 @@ void print_row(const std::string& name, const EvalResult& columns,
     const auto width =
         static_cast<int>(std::max<size_t>(metric.name.size(), 8));
     const double number = value(m);
-    if (metric.is_share) {
-      std::printf("  %*s", width, percent(number).c_str());
-    } else {
-      std::printf("  %*.4g", width, number);
-    }
+    std::printf("  %*s", width,
+                metric_text(number, metric.is_share, kPlainStyle).c_str());
   }
   std::printf("\n");
 }

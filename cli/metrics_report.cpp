@@ -8,8 +8,10 @@
 #include "cli/common.h"
 #include "kith/core/log.h"
 #include "kith/core/memory.h"
+#include "kith/core/number_text.h"
 #include "kith/core/quote.h"
 #include "kith/eval/eval_json.h"
+#include "kith/eval/metric_name.h"
 
 namespace kith {
 namespace {
@@ -19,27 +21,14 @@ using Json = nlohmann::ordered_json;
 /// In percent if it is a share; otherwise the number itself.
 std::string shown(double value, const MetricValue& metric) {
   if (!metric.list.empty()) return "in JSON";
-  if (metric.is_share) return percent(value);
-  if (std::isnan(value)) return "-";
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.4g", value);
-  return text;
+  return metric_text(value, metric.is_share, kPlainStyle);
 }
 
 std::string shown_interval(const MetricValue& metric) {
   if (!metric.interval || std::isnan(metric.interval->low)) return "";
   const double factor = metric.is_share ? 100 : 1;
-  char text[64];
-  std::snprintf(text, sizeof(text), "[%.2f, %.2f]",
-                factor * metric.interval->low, factor * metric.interval->high);
-  return text;
-}
-
-/// "medium/mp@5" -> "mp@k".
-std::string general_name(const std::string& name) {
-  const std::string bare = name.substr(name.rfind('/') + 1);
-  const size_t at = bare.find('@');
-  return at == std::string::npos ? bare : bare.substr(0, at) + "@k";
+  return "[" + format_fixed(factor * metric.interval->low, 2) + ", " +
+         format_fixed(factor * metric.interval->high, 2) + "]";
 }
 
 Json protocol_json(const EvalResult& result, const MetricsContext& context) {
@@ -92,13 +81,6 @@ Json class_columns(const EvalResult& result, size_t part,
 }
 
 }  // namespace
-
-std::string percent(double value) {
-  if (!std::isfinite(value)) return "-";
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.2f%%", 100 * value);
-  return text;
-}
 
 std::vector<MetricColumn> published_column(const ConfigNode& config) {
   const ConfigNode* section = config.find("published");
@@ -156,7 +138,7 @@ void print_metrics(const EvalResult& result,
 void print_definitions(const EvalResult& result) {
   std::set<std::string> seen;
   for (const MetricValue& m : result.metrics) {
-    const std::string name = general_name(m.name);
+    const std::string name = MetricName::parse(m.name).general();
     if (seen.insert(name).second) print_line(name + ": " + m.definition);
   }
 }
@@ -180,7 +162,7 @@ Json metrics_json(const EvalResult& result, const MetricsContext& context) {
   Json definitions = Json::object();
   for (const MetricValue& m : result.metrics) {
     json[m.name] = m.list.empty() ? Json(m.value) : Json(m.list);
-    definitions[general_name(m.name)] = m.definition;
+    definitions[MetricName::parse(m.name).general()] = m.definition;
     if (m.interval) intervals[m.name] = {m.interval->low, m.interval->high};
   }
   json["protocol"] = protocol_json(result, context);

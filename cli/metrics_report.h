@@ -11,9 +11,6 @@
 
 namespace kith {
 
-/// "94.31%", or "-" for a value that is not defined.
-std::string percent(double value);
-
 /// Values of metrics that are shown beside those of a model.
 struct MetricColumn {
   std::string title;

@@ -5,6 +5,8 @@
 #include <limits>
 #include <map>
 
+#include "kith/core/number_text.h"
+#include "kith/eval/metric_name.h"
 #include "kith/study/text_table.h"
 
 namespace kith {
@@ -43,6 +45,7 @@ std::vector<size_t> columns_of(const EvalResult& result) {
   return columns;
 }
 
+/// As numbers for programs and those of papers are: shares in percent.
 double in_percent(const MetricValue& metric, double value) {
   return metric.is_share ? 100 * value : value;
 }
@@ -50,7 +53,7 @@ double in_percent(const MetricValue& metric, double value) {
 /// NaN without an interval.
 double half_width(const MetricValue& metric) {
   if (!metric.interval) return kUnknown;
-  return in_percent(metric, metric.interval->high - metric.interval->low) / 2;
+  return (metric.interval->high - metric.interval->low) / 2;
 }
 
 double published_value(const MetricColumn& published,
@@ -60,10 +63,8 @@ double published_value(const MetricColumn& published,
                                          : in_percent(metric, found->second);
 }
 
-std::string number(const MetricValue& metric, double value) {
-  if (!std::isfinite(value)) return "-";
-  return format_number(metric.is_share ? "%.2f" : "%.4g", value);
-}
+/// A table for a paper has no "inf".
+constexpr MetricStyle kPaperStyle{"-", "", false};
 
 /// A published number has the digits it was printed with.
 std::string published_number(double value, const char* unknown) {
@@ -104,11 +105,9 @@ TextTable model_table(const ScoredModel& model, const Style& style) {
   std::vector<std::string> words = {style.text(model.name)};
   for (size_t m : columns_of(model.result)) {
     const MetricValue& metric = model.result.metrics[m];
-    words.push_back(number(metric, in_percent(metric, metric.value)));
-    const double half = half_width(metric);
-    if (std::isfinite(half)) {
-      words.back() += style.plus_minus + number(metric, half);
-    }
+    words.push_back(plus_minus_text(metric.value, half_width(metric),
+                                    metric.is_share, style.plus_minus,
+                                    kPaperStyle));
   }
   table.rows.push_back(std::move(words));
   for (const MetricColumn& published : model.published) {
@@ -128,7 +127,7 @@ TextTable corruption_table(const ScoredModel& model, const Style& style) {
     std::vector<std::string> words = {style.text(name)};
     for (size_t m : columns_of(model.result)) {
       const MetricValue& metric = model.result.metrics[m];
-      words.push_back(number(metric, in_percent(metric, value(m))));
+      words.push_back(metric_text(value(m), metric.is_share, kPaperStyle));
     }
     table.rows.push_back(std::move(words));
   };
@@ -183,7 +182,7 @@ void add_csv_fields(const EvalResult& result, std::vector<std::string>& words) {
   for (size_t m : columns_of(result)) {
     const MetricValue& metric = result.metrics[m];
     words.push_back(csv_number(in_percent(metric, metric.value)));
-    words.push_back(csv_number(half_width(metric)));
+    words.push_back(csv_number(in_percent(metric, half_width(metric))));
   }
 }
 
@@ -217,13 +216,11 @@ std::string csv(const ScoredModel& model) {
 }  // namespace
 
 std::string paper_name(const std::string& metric) {
-  const size_t slash = metric.rfind('/');
-  const size_t start = slash == std::string::npos ? 0 : slash + 1;
-  const size_t at = std::min(metric.find('@', start), metric.size());
-  const auto found = printed_names().find(metric.substr(start, at - start));
+  const MetricName name = MetricName::parse(metric);
+  const auto found = printed_names().find(name.base);
   if (found == printed_names().end()) return metric;
-  const std::string part = start == 0 ? "" : metric.substr(0, slash) + " ";
-  return part + found->second + metric.substr(at);
+  return (name.part.empty() ? "" : name.part + " ") + found->second +
+         (name.number.empty() ? "" : "@" + name.number);
 }
 
 std::string metrics_table(const std::string& format, const ScoredModel& model) {

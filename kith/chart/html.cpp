@@ -1,8 +1,6 @@
 #include "kith/chart/html.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 
 #include "kith/core/quote.h"
@@ -138,22 +136,6 @@ std::string base64(std::span<const uint8_t> bytes) {
 std::string data_uri(std::string_view media_type,
                      std::span<const uint8_t> bytes) {
   return "data:" + std::string(media_type) + ";base64," + base64(bytes);
-}
-
-std::string format_fixed(double value, int decimals) {
-  if (!std::isfinite(value)) {
-    return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-  }
-  std::array<char, 512> buffer;  // the largest double has 309 digits
-  const auto result =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                    std::chars_format::fixed, std::clamp(decimals, 0, 100));
-  std::string text(buffer.data(), result.ptr);
-  // "-0.00" says nothing that "0.00" does not.
-  if (text.find_first_not_of("-0.") == std::string::npos && text[0] == '-') {
-    text.erase(0, 1);
-  }
-  return text;
 }
 
 std::string html_table(const HtmlTable& table) {

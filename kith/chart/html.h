@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kith/core/number_text.h"
+
 namespace kith {
 
 /// Text made safe for HTML and SVG, in content and in quoted attributes.
@@ -19,11 +21,6 @@ std::string base64(std::span<const uint8_t> bytes);
 /// "data:<media_type>;base64,..."; media_type is e.g. "image/png".
 std::string data_uri(std::string_view media_type,
                      std::span<const uint8_t> bytes);
-
-/// Fixed-point text that does not depend on the locale: "-1.50". A real minus
-/// sign is not used, so the result is also a valid SVG or CSS number. Values
-/// that are not finite give "nan", "inf" or "-inf".
-std::string format_fixed(double value, int decimals);
 
 /// Text of one table cell; escaped when written.
 struct HtmlCell {

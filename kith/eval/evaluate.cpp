@@ -10,6 +10,7 @@
 
 #include "kith/core/error.h"
 #include "kith/eval/bootstrap.h"
+#include "kith/eval/metric_name.h"
 #include "kith/eval/relevance.h"
 #include "kith/index/ranks.h"
 
@@ -204,7 +205,7 @@ double EvalResult::at(const std::string& name) const {
     if (m.name == name) return m.value;
   }
   for (const MetricValue& m : metrics) {
-    if (m.name.ends_with("/" + name)) return m.value;
+    if (MetricName::parse(m.name).is(name)) return m.value;
   }
   return kNan;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "kith/core/error.h"
+#include "kith/eval/metric_name.h"
 
 namespace kith {
 namespace {
@@ -131,7 +132,7 @@ std::vector<NamedMetric> parse_metrics(const std::vector<std::string>& names) {
 
 Better better_of(const std::string& name) {
   try {
-    const auto found = parse_metrics({name.substr(name.rfind('/') + 1)});
+    const auto found = parse_metrics({MetricName::parse(name).metric()});
     return found.size() == 1 ? found[0].metric->better() : Better::kNeither;
   } catch (const ConfigError&) {
     return Better::kNeither;

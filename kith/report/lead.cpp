@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "kith/core/number_text.h"
 #include "kith/report/metric_record.h"
 
 namespace kith {
@@ -11,11 +11,10 @@ namespace {
 
 constexpr const char* kRecall = "recall_any@";
 
+/// One decimal will do in a sentence.
 std::string shown(double value, const RecordedMetric& metric) {
-  char text[48];
-  std::snprintf(text, sizeof(text), metric.is_share ? "%.1f%%" : "%.4g",
-                metric.is_share ? 100 * value : value);
-  return text;
+  return metric.is_share ? format_fixed(100 * value, 1) + "%"
+                         : format_number("%.4g", value);
 }
 
 /// A scalar of a section of the configuration; empty without one.

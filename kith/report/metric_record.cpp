@@ -4,6 +4,7 @@
 
 #include "kith/core/error.h"
 #include "kith/eval/metric.h"
+#include "kith/eval/metric_name.h"
 
 namespace kith {
 
@@ -13,7 +14,7 @@ RecordedMetric known_metric(const std::string& name, double value) {
   metric.value = value;
   metric.is_share = false;
   try {
-    const auto found = parse_metrics({name.substr(name.rfind('/') + 1)});
+    const auto found = parse_metrics({MetricName::parse(name).metric()});
     if (found.size() != 1) return metric;
     metric.is_share = found[0].metric->is_share();
     metric.definition = found[0].summary;
@@ -39,7 +40,7 @@ const RecordedMetric* main_metric(const RunRecord& run) {
     return metric;
   }
   for (const RecordedMetric& metric : run.metrics) {
-    if (metric.name.ends_with("/" + best->scalar)) return &metric;
+    if (MetricName::parse(metric.name).is(best->scalar)) return &metric;
   }
   return nullptr;
 }

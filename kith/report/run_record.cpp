@@ -9,7 +9,7 @@
 #include "kith/core/file.h"
 #include "kith/eval/metric.h"
 #include "kith/report/metric_record.h"
-#include "kith/report/number_text.h"
+#include "kith/core/number_text.h"
 #include "kith/report/run_files.h"
 
 namespace kith {

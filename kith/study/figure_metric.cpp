@@ -6,6 +6,7 @@
 #include "kith/core/error.h"
 #include "kith/data/data_set.h"
 #include "kith/eval/metric.h"
+#include "kith/eval/metric_name.h"
 #include "kith/eval/protocol.h"
 
 namespace kith {
@@ -13,11 +14,6 @@ namespace {
 
 std::string place(const std::string& figure, const std::string& key) {
   return "figure '" + figure + "', '" + key + "'";
-}
-
-/// Without the part of a protocol: "medium/map" is a "map".
-std::string without_part(const std::string& name) {
-  return name.substr(name.rfind('/') + 1);  // npos + 1 is 0
 }
 
 void add_parsed(const std::vector<std::string>& names,
@@ -56,7 +52,8 @@ std::set<std::string> measured(const Study& study) {
         text_at(study.base, "eval", "protocol", usual_protocol(data));
     add_parsed(usual_metrics(protocol, data), all);
   }
-  for (const std::string& name : study.metrics) all.insert(without_part(name));
+  for (const std::string& name : study.metrics)
+    all.insert(MetricName::parse(name).metric());
   return all;
 }
 
@@ -66,7 +63,7 @@ FigureMetric figure_metric(const std::string& figure, const std::string& key,
                            const std::string& name) {
   std::vector<NamedMetric> parsed;
   try {
-    parsed = parse_metrics({without_part(name)});
+    parsed = parse_metrics({MetricName::parse(name).metric()});
   } catch (const ConfigError& error) {
     throw ConfigError(place(figure, key) + ": " + error.what());
   }
@@ -89,11 +86,11 @@ FigureMetric measured_metric(const Study& study, const std::string& figure,
                              bool list) {
   const FigureMetric metric = figure_metric(figure, key, name);
   const std::set<std::string> all = measured(study);
-  if (all.count(without_part(name)) == 0) {
+  if (all.count(MetricName::parse(name).metric()) == 0) {
     throw_unknown(place(figure, key) + " (not in 'eval.metrics')",
                   "metric of the study", name, {all.begin(), all.end()});
   }
-  if (study.folds > 0 && !list && name == without_part(name)) {
+  if (study.folds > 0 && !list && MetricName::parse(name).part.empty()) {
     throw ConfigError(place(figure, key) + ": of folds there are 'separated/" +
                       name + "' and 'concatenated/" + name + "'");
   }

@@ -9,6 +9,7 @@
 #include "kith/core/file.h"
 #include "kith/core/json.h"
 #include "kith/eval/metric.h"
+#include "kith/eval/metric_name.h"
 #include "kith/eval/student_t.h"
 
 namespace kith {
@@ -25,7 +26,7 @@ std::map<std::string, double> numbers_of(const Json& metrics) {
   }
   for (const auto& [name, value] : metrics.items()) {
     if (value.is_number()) {
-      numbers.emplace(name.substr(name.rfind('/') + 1), value.get<double>());
+      numbers.emplace(MetricName::parse(name).metric(), value.get<double>());
     }
   }
   return numbers;
@@ -92,7 +93,7 @@ StudyResults read_results(const Study& study, const std::string& out) {
 }
 
 bool metric_is_share(const std::string& name) {
-  const auto metrics = parse_metrics({name.substr(name.rfind('/') + 1)});
+  const auto metrics = parse_metrics({MetricName::parse(name).metric()});
   return metrics.at(0).metric->is_share();
 }
 

@@ -6,22 +6,19 @@
 #include "kith/core/error.h"
 #include "kith/core/options.h"
 #include "kith/eval/metric.h"
+#include "kith/eval/metric_name.h"
 #include "kith/study/axes.h"
 #include "kith/train/run_config.h"
 
 namespace kith {
 namespace {
 
-/// "medium/map" is the metric map in the part medium.
-std::string bare_name(const std::string& metric) {
-  return metric.substr(metric.rfind('/') + 1);
-}
-
 /// Whether a name is one metric, with or without a part.
 bool is_metric(const std::string& name) {
   try {
-    const auto parsed = parse_metrics({bare_name(name)});
-    return parsed.size() == 1 && parsed[0].name == bare_name(name);
+    const std::string metric = MetricName::parse(name).metric();
+    const auto parsed = parse_metrics({metric});
+    return parsed.size() == 1 && parsed[0].name == metric;
   } catch (const ConfigError&) {
     return false;
   }
@@ -185,13 +182,14 @@ void complete_metrics(const ConfigNode& section,
   }
   std::vector<std::string> all;
   for (const std::string& name : study.metrics) {
-    if (!std::count(computed.begin(), computed.end(), bare_name(name))) {
+    if (!std::count(computed.begin(), computed.end(),
+                    MetricName::parse(name).metric())) {
       const ConfigNode* node = section.find("metrics");
       throw_unknown(node == nullptr ? "" : node->where,
                     "metric in 'study.metrics', not in 'eval.metrics':", name,
                     computed);
     }
-    const bool both = study.folds > 0 && name == bare_name(name);
+    const bool both = study.folds > 0 && MetricName::parse(name).part.empty();
     if (both) {
       all.push_back("separated/" + name);
       all.push_back("concatenated/" + name);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kith/core/json_text.h"
+#include "kith/core/number_text.h"
 #include "kith/eval/metric.h"
 #include "kith/study/text_table.h"
 
@@ -84,10 +85,9 @@ Summary summarise(const StudyResults& results) {
 std::string cell_text(const std::string& metric, const Cell& cell,
                       const std::string& plus_minus, const std::string& begin,
                       const std::string& end) {
-  std::string text = format_metric(metric, cell.spread.mean);
-  if (cell.spread.count > 1) {
-    text += plus_minus + format_metric(metric, cell.spread.half_width);
-  }
+  const std::string text =
+      plus_minus_text(cell.spread.mean, cell.spread.half_width,
+                      metric_is_share(metric), plus_minus);
   return cell.best ? begin + text + end : text;
 }
 

@@ -1,9 +1,8 @@
 #include "kith/study/text_table.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 
+#include "kith/core/number_text.h"
 #include "kith/study/results.h"
 
 namespace kith {
@@ -35,12 +34,6 @@ std::string csv_row(const std::vector<std::string>& words) {
 }
 
 }  // namespace
-
-std::string format_number(const char* pattern, double value) {
-  char text[64];
-  std::snprintf(text, sizeof(text), pattern, value);
-  return text;
-}
 
 std::string replaced(const std::string& text,
                      const std::vector<std::pair<char, const char*>>& by) {
@@ -104,9 +97,7 @@ std::string csv_table(const TextTable& table) {
 }
 
 std::string format_metric(const std::string& metric, double value) {
-  if (std::isnan(value)) return "-";
-  return metric_is_share(metric) ? format_number("%.2f", 100 * value)
-                                 : format_number("%.4g", value);
+  return metric_text(value, metric_is_share(metric), kTableStyle);
 }
 
 }  // namespace kith

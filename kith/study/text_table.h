@@ -26,9 +26,6 @@ std::string latex_text(const std::string& text);
 /// A line a row, fields with commas, quotes or line ends in quotes.
 std::string csv_table(const TextTable& table);
 
-/// A number by a pattern of printf.
-std::string format_number(const char* pattern, double value);
-
 /// A value of a metric: shares in percent with two digits, other numbers with
 /// four significant ones; "-" for NaN.
 std::string format_metric(const std::string& metric, double value);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <vector>
+
+#include "kith/core/number_text.h"
 
 namespace kith {
 namespace {
@@ -18,23 +19,6 @@ constexpr const char* kNone = "-";
 double value_in(const Json& point, const std::string& metric) {
   const Json& value = point.at("metrics").at(metric);
   return value.is_number() ? value.get<double>() : NAN;
-}
-
-std::string formatted(const char* share, const char* number, bool is_share,
-                      double value) {
-  if (std::isnan(value)) return kNone;
-  char text[64];
-  std::snprintf(text, sizeof(text), is_share ? share : number,
-                is_share ? 100 * value : value);
-  return text;
-}
-
-std::string value_text(bool is_share, double value) {
-  return formatted("%.2f%%", "%.4g", is_share, value);
-}
-
-std::string change_text(bool is_share, double change) {
-  return formatted("%+.2f", "%+.3g", is_share, change);
 }
 
 /// Of the evaluations during training the first with the best value.
@@ -53,15 +37,16 @@ const Json* best_of(const Json& history, const MetricValue& metric) {
 }
 
 Row metric_row(const MetricValue& metric, const Json& history) {
-  Row row = {metric.name, value_text(metric.is_share, metric.value)};
+  Row row = {metric.name,
+             metric_text(metric.value, metric.is_share, kPlainStyle)};
   if (history.size() < 2) return row;
   const Json& before = history.at(history.size() - 2);
-  row.push_back(change_text(metric.is_share,
-                            metric.value - value_in(before, metric.name)));
+  row.push_back(change_text(metric.value - value_in(before, metric.name),
+                            metric.is_share));
   const Json* best = best_of(history, metric);
   row.push_back(best == nullptr ? kNone
-                                : value_text(metric.is_share,
-                                             value_in(*best, metric.name)));
+                                : metric_text(value_in(*best, metric.name),
+                                              metric.is_share, kPlainStyle));
   row.push_back(best == nullptr ? kNone : best->at("epoch").dump());
   return row;
 }

@@ -8,6 +8,7 @@
 #include "kith/data/data_set.h"
 #include "kith/data/find_colour.h"
 #include "kith/eval/metric.h"
+#include "kith/eval/metric_name.h"
 #include "kith/eval/protocol.h"
 #include "kith/losses/loss.h"
 #include "kith/miners/miner.h"
@@ -183,7 +184,7 @@ void complete_published(const ConfigNode& user, RunConfig& config) {
   for (const auto& [key, value] : node.entries) {
     if (key == "source") continue;
     // Of a protocol with several parts: "small/recall_any@1".
-    const std::string name = key.substr(key.rfind('/') + 1);
+    const std::string name = MetricName::parse(key).metric();
     if (metric_names({name}, value.where) != std::vector<std::string>{name}) {
       throw ConfigError(value.where + ": 'published." + key +
                         "' must be one metric, such as recall_any@1");
@@ -215,7 +216,7 @@ void complete_best(const ConfigNode& user,
     return std::count(list.begin(), list.end(), name) > 0;
   };
   // Of a protocol with several parts: "medium/map_trapezoid".
-  const std::string best = options.best.substr(options.best.rfind('/') + 1);
+  const std::string best = MetricName::parse(options.best).metric();
   if (has(usable, best)) return;
   if (!where.empty() && !has(names, best)) {
     throw_unknown(where, "metric in eval.best:", options.best, names);

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kith/report/number_text.h"
+#include "kith/core/number_text.h"
 #include "kith/report/section.h"
 #include "kith/report/step_sums.h"
 #include "tests/report/number_report.h"

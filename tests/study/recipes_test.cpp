@@ -11,6 +11,7 @@
 #include "kith/core/config.h"
 #include "kith/core/file.h"
 #include "kith/eval/metric.h"
+#include "kith/eval/metric_name.h"
 #include "kith/study/figure.h"
 #include "kith/train/run_config.h"
 #include "tests/study/recipe_runs.h"
@@ -40,7 +41,7 @@ void expect_measures_what_was_published(const std::string& file) {
       measured.push_back(m.name);
     }
     for (const std::string& name : run.published) {
-      const std::string bare = name.substr(name.rfind('/') + 1);
+      const std::string bare = MetricName::parse(name).metric();
       EXPECT_TRUE(std::count(measured.begin(), measured.end(), bare)) << name;
     }
     EXPECT_EQ(run.config.published.empty(),

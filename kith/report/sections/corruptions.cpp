@@ -4,7 +4,7 @@
 #include <set>
 
 #include "kith/report/metric_record.h"
-#include "kith/report/number_text.h"
+#include "kith/core/number_text.h"
 #include "kith/report/runs_table.h"
 #include "kith/report/section.h"
 #include "kith/report/words.h"

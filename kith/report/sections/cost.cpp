@@ -5,7 +5,7 @@
 
 #include "kith/chart/share_bars.h"
 #include "kith/report/chart_figure.h"
-#include "kith/report/number_text.h"
+#include "kith/core/number_text.h"
 #include "kith/report/runs_table.h"
 #include "kith/report/section.h"
 #include "kith/report/step_sums.h"

@@ -1,4 +1,4 @@
-#include "kith/report/number_text.h"
+#include "kith/core/number_text.h"
 #include "kith/report/runs_table.h"
 #include "kith/report/section.h"
 #include "kith/report/words.h"

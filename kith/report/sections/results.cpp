@@ -9,7 +9,7 @@
 #include "kith/eval/metric.h"
 #include "kith/report/chart_figure.h"
 #include "kith/report/metric_record.h"
-#include "kith/report/number_text.h"
+#include "kith/core/number_text.h"
 #include "kith/report/runs_table.h"
 #include "kith/report/section.h"
 #include "kith/report/words.h"

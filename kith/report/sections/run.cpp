@@ -1,7 +1,7 @@
 // What each run was, and its whole configuration.
 
 #include "kith/core/options.h"
-#include "kith/report/number_text.h"
+#include "kith/core/number_text.h"
 #include "kith/report/runs_table.h"
 #include "kith/report/section.h"
 #include "kith/report/words.h"
