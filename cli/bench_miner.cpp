@@ -6,17 +6,10 @@
 #include "kith/miners/miner.h"
 
 namespace kith {
-namespace {
-
-Tensor mine(const Miner& miner, const LossInput& input) {
-  Rng rng(input.seed, Stream::kMiner);
-  return miner.mine(input.embeddings, input.labels, rng);
-}
-
-}  // namespace
 
 Tensor mine_once(const ConfigNode& miner, const LossInput& input) {
-  return mine(*miner_registry().make(miner, "miner"), input);
+  return (*miner_registry().make(miner, "miner"))(input.embeddings,
+                                                  input.labels, input.seed);
 }
 
 MinerBenchResult bench_miner(const MinerBench& bench) {
@@ -26,7 +19,9 @@ MinerBenchResult bench_miner(const MinerBench& bench) {
   result.options = miner_registry().complete(bench.miner, "miner");
   result.width = miner->width();
   const LossInput input = random_batch(bench);
-  const auto run = [&] { return mine(*miner, input); };
+  const auto run = [&] {
+    return (*miner)(input.embeddings, input.labels, input.seed);
+  };
 
   result.tuples = run().size(0);  // warms up: threads, pages, libraries
   const PeakMemory peak(bench.device);

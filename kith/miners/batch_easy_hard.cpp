@@ -1,30 +1,14 @@
+#include "kith/miners/batch_easy_hard.h"
+
 #include <limits>
 
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
-#include "kith/miners/choose.h"
 #include "kith/miners/distances.h"
-#include "kith/miners/miner.h"
 
 namespace kith {
 namespace {
-
-struct BatchEasyHardOptions {
-  std::string positive = "easy";
-  std::string negative = "semihard";
-
-  void describe(OptionSet& set) {
-    set.add("positive", positive,
-            "easy: the nearest; hard: the farthest; semihard: the farthest "
-            "that is nearer than the negative; all.")
-        .choices({"easy", "semihard", "hard", "all"});
-    set.add("negative", negative,
-            "easy: the farthest; hard: the nearest; semihard: the nearest that "
-            "is farther than the positive; all.")
-        .choices({"easy", "semihard", "hard", "all"});
-  }
-};
 
 /// The nearest or the farthest example of each row.
 struct Extreme {
@@ -48,92 +32,95 @@ Tensor pairs_of(const Tensor& keep, const Tensor& position) {
   return torch::stack({anchors, position.index_select(0, anchors)}, 1);
 }
 
-/// For each anchor one pair of each sign, easy or hard or semi-hard beside the
-/// other (Xuan, Stylianou & Pless, WACV 2020), as in pytorch-metric-learning:
-/// anchors without one of the two are left out. Or all pairs of a sign; then
-/// the signs are mined apart.
-class BatchEasyHardMiner final : public Miner {
- public:
-  static constexpr const char* kSummary =
-      "an easy, semi-hard or hard pair of each sign (Xuan et al., WACV 2020)";
-  static constexpr PartFacts kFacts = {
-      .formula =
-          "(a, p): easy argmin D_ap, hard argmax D_ap,\n"
-          "        semihard argmax { D_ap : D_ap < D_an }\n"
-          "(a, n): easy argmax D_an, hard argmin D_an,\n"
-          "        semihard argmin { D_an : D_an > D_ap }\n"
-          "or all pairs of a sign",
-      .source =
-          "Xuan, Stylianou & Pless, WACV 2020; as in "
-          "pytorch-metric-learning",
-      .cost = "O(M^2 D) time, O(M^2) memory",
-      .golden = "miner_pml"};
-  using Options = BatchEasyHardOptions;
-
-  explicit BatchEasyHardMiner(Options options) : options_(std::move(options)) {
-    const bool positive = options_.positive == "semihard";
-    const bool negative = options_.negative == "semihard";
-    if ((positive && negative) || (positive && options_.negative == "all") ||
-        (negative && options_.positive == "all")) {
-      throw ConfigError("miner.positive " + options_.positive +
-                        " and miner.negative " + options_.negative +
-                        ": semihard is beside one pair of the other sign; set "
-                        "that to easy or hard");
-    }
-  }
-
-  int64_t width() const override { return 2; }
-
-  Tensor mine(const Tensor& embeddings, const Tensor& labels,
-              Rng& /*rng*/) const override {
-    if (labels.size(0) == 0) return no_tuples(embeddings, width());
-    // Squares have the order of distances.
-    const Tensor distances = mining_squares(embeddings);
-    Tensor positive = same_class(labels);
-    Tensor negative = positive.logical_not();
-    positive.fill_diagonal_(false);
-    const bool all_positive = options_.positive == "all";
-    const bool all_negative = options_.negative == "all";
-    if (!all_positive && !all_negative) {
-      return one_of_each(distances, positive, negative);
-    }
-    const auto apart = [&](const Tensor& allowed, bool all, bool nearest) {
-      if (all) return allowed.nonzero();
-      const Extreme one = extreme_of(distances, allowed, nearest);
-      return pairs_of(one.found, one.position);
-    };
-    return torch::cat({apart(positive, all_positive, nearest_positive()),
-                       apart(negative, all_negative, nearest_negative())});
-  }
-
- private:
-  bool nearest_positive() const { return options_.positive == "easy"; }
-  bool nearest_negative() const { return options_.negative != "easy"; }
-
-  /// Restricts the masks of a semi-hard sign.
-  Tensor one_of_each(const Tensor& distances, Tensor positive,
-                     Tensor negative) const {
-    Extreme p;
-    Extreme n;
-    if (options_.positive == "semihard") {
-      n = extreme_of(distances, negative, nearest_negative());
-      positive.logical_and_(distances < n.value.unsqueeze(1));
-      p = extreme_of(distances, positive, nearest_positive());
-    } else {
-      p = extreme_of(distances, positive, nearest_positive());
-      if (options_.negative == "semihard") {
-        negative.logical_and_(distances > p.value.unsqueeze(1));
-      }
-      n = extreme_of(distances, negative, nearest_negative());
-    }
-    const Tensor keep = p.found.logical_and(n.found);
-    return torch::cat({pairs_of(keep, p.position), pairs_of(keep, n.position)});
-  }
-
-  Options options_;
-};
-
 }  // namespace
+
+const char* const BatchEasyHardMiner::kSummary =
+    "an easy, semi-hard or hard pair of each sign (Xuan et al., WACV 2020)";
+
+const PartFacts BatchEasyHardMiner::kFacts = {
+    .formula =
+        "(a, p): easy argmin D_ap, hard argmax D_ap,\n"
+        "        semihard argmax { D_ap : D_ap < D_an }\n"
+        "(a, n): easy argmax D_an, hard argmin D_an,\n"
+        "        semihard argmin { D_an : D_an > D_ap }\n"
+        "or all pairs of a sign",
+    .source =
+        "Xuan, Stylianou & Pless, WACV 2020; as in "
+        "pytorch-metric-learning",
+    .cost = "O(M^2 D) time, O(M^2) memory",
+    .golden = "miner_pml"};
+
+void BatchEasyHardMinerOptions::describe(OptionSet& set) {
+  set.add("positive", positive,
+          "easy: the nearest; hard: the farthest; semihard: the farthest "
+          "that is nearer than the negative; all.")
+      .choices({"easy", "semihard", "hard", "all"});
+  set.add("negative", negative,
+          "easy: the farthest; hard: the nearest; semihard: the nearest that "
+          "is farther than the positive; all.")
+      .choices({"easy", "semihard", "hard", "all"});
+}
+
+BatchEasyHardMiner::BatchEasyHardMiner(Options options)
+    : options_(checked(std::move(options), "batch_easy_hard")) {
+  const bool positive = options_.positive == "semihard";
+  const bool negative = options_.negative == "semihard";
+  if ((positive && negative) || (positive && options_.negative == "all") ||
+      (negative && options_.positive == "all")) {
+    throw ConfigError("miner.positive " + options_.positive +
+                      " and miner.negative " + options_.negative +
+                      ": semihard is beside one pair of the other sign; set "
+                      "that to easy or hard");
+  }
+}
+
+Tensor BatchEasyHardMiner::mine(const Tensor& embeddings, const Tensor& labels,
+                                Rng& /*rng*/) const {
+  // Squares have the order of distances.
+  const Tensor distances = mining_squares(embeddings);
+  Tensor positive = same_class(labels);
+  Tensor negative = positive.logical_not();
+  positive.fill_diagonal_(false);
+  const bool all_positive = options_.positive == "all";
+  const bool all_negative = options_.negative == "all";
+  if (!all_positive && !all_negative) {
+    return one_of_each(distances, positive, negative);
+  }
+  const auto apart = [&](const Tensor& allowed, bool all, bool nearest) {
+    if (all) return allowed.nonzero();
+    const Extreme one = extreme_of(distances, allowed, nearest);
+    return pairs_of(one.found, one.position);
+  };
+  return torch::cat({apart(positive, all_positive, nearest_positive()),
+                     apart(negative, all_negative, nearest_negative())});
+}
+
+bool BatchEasyHardMiner::nearest_positive() const {
+  return options_.positive == "easy";
+}
+
+bool BatchEasyHardMiner::nearest_negative() const {
+  return options_.negative != "easy";
+}
+
+Tensor BatchEasyHardMiner::one_of_each(const Tensor& distances, Tensor positive,
+                                       Tensor negative) const {
+  Extreme p;
+  Extreme n;
+  if (options_.positive == "semihard") {
+    n = extreme_of(distances, negative, nearest_negative());
+    positive.logical_and_(distances < n.value.unsqueeze(1));
+    p = extreme_of(distances, positive, nearest_positive());
+  } else {
+    p = extreme_of(distances, positive, nearest_positive());
+    if (options_.negative == "semihard") {
+      negative.logical_and_(distances > p.value.unsqueeze(1));
+    }
+    n = extreme_of(distances, negative, nearest_negative());
+  }
+  const Tensor keep = p.found.logical_and(n.found);
+  return torch::cat({pairs_of(keep, p.position), pairs_of(keep, n.position)});
+}
 
 KITH_REGISTER(miner_registry(), "batch_easy_hard", BatchEasyHardMiner);
 

@@ -1,46 +1,36 @@
+#include "kith/miners/batch_hard.h"
+
 #include <limits>
 
 #include <torch/torch.h>
 
 #include "kith/miners/choose.h"
 #include "kith/miners/distances.h"
-#include "kith/miners/miner.h"
 
 namespace kith {
-namespace {
 
-/// Batch-hard triplets (Hermans, Beyer & Leibe, 2017): for each anchor that has
-/// both the farthest positive and the nearest negative.
-class BatchHardMiner final : public Miner {
- public:
-  static constexpr const char* kSummary =
-      "the farthest positive and the nearest negative (Hermans et al., 2017)";
-  static constexpr PartFacts kFacts = {
-      .formula =
-          "p = argmax over P_a of D_ap, n = argmin over N_a of D_an,\n"
-          "for each anchor a that has both",
-      .source = "Hermans, Beyer & Leibe, arXiv 2017",
-      .cost = "O(M^2 D) time, O(M^2) memory",
-      .golden = "miner_pml"};
-  using Options = NoOptions;
+const char* const BatchHardMiner::kSummary =
+    "the farthest positive and the nearest negative (Hermans et al., 2017)";
 
-  explicit BatchHardMiner(const Options&) {}
+const PartFacts BatchHardMiner::kFacts = {
+    .formula =
+        "p = argmax over P_a of D_ap, n = argmin over N_a of D_an,\n"
+        "for each anchor a that has both",
+    .source = "Hermans, Beyer & Leibe, arXiv 2017",
+    .cost = "O(M^2 D) time, O(M^2) memory",
+    .golden = "miner_pml"};
 
-  Tensor mine(const Tensor& embeddings, const Tensor& labels,
-              Rng& /*rng*/) const override {
-    if (labels.size(0) == 0) return no_tuples(embeddings, width());
-    // Squares have the order of distances.
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    const SplitPairs pairs =
-        split_pairs(mining_squares(embeddings), labels, -kInfinity, kInfinity);
-    const auto [farthest, positives] = pairs.positive.max(1);
-    const auto [nearest, negatives] = pairs.negative.min(1);
-    return triplets((farthest > -kInfinity).logical_and_(nearest < kInfinity),
-                    positives, negatives);
-  }
-};
-
-}  // namespace
+Tensor BatchHardMiner::mine(const Tensor& embeddings, const Tensor& labels,
+                            Rng& /*rng*/) const {
+  // Squares have the order of distances.
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const SplitPairs pairs =
+      split_pairs(mining_squares(embeddings), labels, -kInfinity, kInfinity);
+  const auto [farthest, positives] = pairs.positive.max(1);
+  const auto [nearest, negatives] = pairs.negative.min(1);
+  return triplets((farthest > -kInfinity).logical_and_(nearest < kInfinity),
+                  positives, negatives);
+}
 
 KITH_REGISTER(miner_registry(), "batch_hard", BatchHardMiner);
 

@@ -1,3 +1,5 @@
+#include "kith/miners/batch_easy_hard.h"
+
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -16,11 +18,9 @@ std::vector<Row> mined(const std::string& positive,
   const Tensor x =
       torch::tensor({0., 2., 5., 1., 3., 7.}, at::kDouble).unsqueeze(1);
   const Tensor labels = labels_of({1, 1, 1, 2, 3, 4});
-  const auto miner =
-      make_miner("{name: batch_easy_hard, positive: " + positive +
-                 ", negative: " + negative + "}");
+  const BatchEasyHardMiner miner({.positive = positive, .negative = negative});
   std::vector<Row> of_first;
-  for (const Row& row : sorted_rows(mine(*miner, x, labels))) {
+  for (const Row& row : sorted_rows(miner(x, labels))) {
     if (row[0] == 0) of_first.push_back(row);
   }
   return of_first;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "kith/miners/class_places.h"
 #include "tests/miners/miners.h"
 #include "tests/support/torch/tensors.h"
 

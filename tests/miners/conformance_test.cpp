@@ -63,7 +63,7 @@ class MinerConformance : public ::testing::TestWithParam<Subject> {
   MinerConformance() : miner_(make_miner(GetParam().yaml)) {}
 
   Tensor run(const Tensor& x, const Tensor& labels, uint64_t seed = 1) const {
-    return mine(*miner_, x, labels, seed);
+    return (*miner_)(x, labels, seed);
   }
 
   bool is_random() const {

@@ -12,7 +12,13 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "kith/miners/distance_weights.h"
+#include "kith/miners/batch_easy_hard.h"
+#include "kith/miners/batch_hard.h"
+#include "kith/miners/distance_weighted.h"
+#include "kith/miners/multi_similarity.h"
+#include "kith/miners/semihard.h"
+#include "kith/miners/softhard.h"
+#include "kith/miners/triplet_margin.h"
 #include "tests/miners/miners.h"
 #include "tests/support/torch/tensors.h"
 
@@ -44,7 +50,7 @@ class GoldenMiner : public ::testing::TestWithParam<GoldenCase> {
     const Tensor y = labels();
     std::vector<Row> all;
     for (uint64_t seed = 0; seed < calls; ++seed) {
-      for (Row& row : rows_of(mine(miner, inputs[seed % 2], y, seed))) {
+      for (Row& row : rows_of(miner(inputs[seed % 2], y, seed))) {
         all.push_back(std::move(row));
       }
     }
@@ -141,13 +147,13 @@ double chi_square(const Counts& counts, const Tensor& probabilities,
 // Wilson and Hilferty approximate as f (1 - 2/(9f) + 3.719 sqrt(2/(9f)))^3.
 TEST_P(GoldenDistanceWeights, DrawsFollowThem) {
   constexpr int64_t kDraws = 2000;
-  const auto miner = make_miner("{name: distance_weighted}");
+  const DistanceWeightedMiner miner;
   const Tensor x = unit(at::kFloat);
   const Tensor y = labels();
   std::map<int64_t, Counts> counts;  // by anchor
   for (int64_t draw = 0; draw < kDraws; ++draw) {
     Rng rng(11, Stream::kMiner, {draw});
-    const Tensor tuples = miner->mine(x, y, rng);
+    const Tensor tuples = miner(x, y, rng);
     const auto t = tuples.accessor<int64_t, 2>();
     for (int64_t i = 0; i < tuples.size(0); ++i) ++counts[t[i][0]][t[i][2]];
   }
@@ -180,12 +186,11 @@ TEST_P(GoldenSemihard, DrawsCoverTheCandidatesAndNothingElse) {
   const std::vector<Row> pairs = rows_of(array("pairs"));
   for (size_t i = 0; i < pairs.size(); ++i) candidates[pairs[i]] = lists[i];
 
-  const double margin = GetParam().meta().at("hyper").at("margin");
-  const auto miner =
-      make_miner("{name: semihard, margin: " + std::to_string(margin) + "}");
+  const SemihardMiner miner(
+      {.margin = GetParam().meta().at("hyper").at("margin")});
   std::map<Row, Counts> negatives;
   std::map<int64_t, Counts> positives;
-  for (const Row& t : draw(*miner, kDraws)) {
+  for (const Row& t : draw(miner, kDraws)) {
     ++positives[t[0]][t[1]];
     ++negatives[{t[0], t[1]}][t[2]];
   }
@@ -215,10 +220,10 @@ TEST_P(GoldenSofthard, DrawsCoverTheCandidatesAndNothingElse) {
       lists_of(array("pos_offsets"), array("pos_idx"));
   const std::vector<Members> negative =
       lists_of(array("neg_offsets"), array("neg_idx"));
-  const auto miner = make_miner("{name: softhard}");
+  const SofthardMiner miner;
   std::map<int64_t, Counts> positives;
   std::map<int64_t, Counts> negatives;
-  for (const Row& t : draw(*miner, kDraws)) {
+  for (const Row& t : draw(miner, kDraws)) {
     ++positives[t[0]][t[1]];
     ++negatives[t[0]][t[2]];
   }
@@ -237,32 +242,31 @@ INSTANTIATE_TEST_SUITE_P(Cases, GoldenSofthard,
 
 class GoldenPml : public GoldenMiner {
  protected:
-  void expect_triplets(const std::string& name, const std::string& yaml) const {
+  void expect_triplets(const std::string& name, const Miner& miner) const {
     SCOPED_TRACE(name);
     for_each_setting([&](const Tensor& x, const Tensor& y) {
-      EXPECT_EQ(sorted_rows(mine(*make_miner(yaml), x, y)),
+      EXPECT_EQ(sorted_rows(miner(x, y)),
                 sorted_rows(array(name + "__triplets")));
     });
   }
 
-  void expect_pairs(const std::string& name, const std::string& yaml) const {
+  void expect_pairs(const std::string& name, const Miner& miner) const {
     SCOPED_TRACE(name);
     const Tensor expected =
         torch::cat({array(name + "__pos_pairs"), array(name + "__neg_pairs")});
     for_each_setting([&](const Tensor& x, const Tensor& y) {
-      EXPECT_EQ(sorted_rows(mine(*make_miner(yaml), x, y)),
-                sorted_rows(expected));
+      EXPECT_EQ(sorted_rows(miner(x, y)), sorted_rows(expected));
     });
   }
 };
 
 TEST_P(GoldenPml, MultiSimilarity) {
   expect_pairs("multisimilarity_eps0p1",
-               "{name: multi_similarity, epsilon: 0.1}");
+               MultiSimilarityMiner({.epsilon = 0.1}));
 }
 
 TEST_P(GoldenPml, BatchHard) {
-  expect_triplets("batch_hard", "{name: batch_hard}");
+  expect_triplets("batch_hard", BatchHardMiner());
 }
 
 TEST_P(GoldenPml, BatchEasyHard) {
@@ -274,19 +278,19 @@ TEST_P(GoldenPml, BatchEasyHard) {
                                                         {"easy", "hard"},
                                                         {"hard", "all"},
                                                         {"all", "hard"}}) {
-    expect_pairs("batch_easy_hard__" + positive + "_" + negative,
-                 "{name: batch_easy_hard, positive: " + positive +
-                     ", negative: " + negative + "}");
+    expect_pairs(
+        "batch_easy_hard__" + positive + "_" + negative,
+        BatchEasyHardMiner({.positive = positive, .negative = negative}));
   }
 }
 
 TEST_P(GoldenPml, TripletMargin) {
   expect_triplets("triplet_margin_semihard_m0p2",
-                  "{name: triplet_margin, kind: semihard, margin: 0.2}");
+                  TripletMarginMiner({.kind = "semihard", .margin = 0.2}));
   expect_triplets("triplet_margin_hard_m0p2",
-                  "{name: triplet_margin, kind: hard, margin: 0.2}");
+                  TripletMarginMiner({.kind = "hard", .margin = 0.2}));
   expect_triplets("triplet_margin_all_m0p1",
-                  "{name: triplet_margin, kind: all, margin: 0.1}");
+                  TripletMarginMiner({.kind = "all", .margin = 0.1}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, GoldenPml,

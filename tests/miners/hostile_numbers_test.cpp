@@ -23,7 +23,7 @@ class HostileMiner : public ::testing::TestWithParam<std::string> {
         batch_(make_batch({7, 5, 4, 3, 2, 2, 1}, 5, 3)) {}
 
   Tensor run(const Tensor& x) const {
-    return mine(*miner_, x, batch_.labels.to(x.device())).cpu();
+    return (*miner_)(x, batch_.labels.to(x.device())).cpu();
   }
 
   /// Whether embeddings change nothing.

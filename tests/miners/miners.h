@@ -17,13 +17,6 @@ inline std::unique_ptr<Miner> make_miner(const std::string& yaml) {
   return miner_registry().make(parse_config(yaml, "test"), "miner");
 }
 
-/// What a miner chooses with this seed.
-inline Tensor mine(const Miner& miner, const Tensor& embeddings,
-                   const Tensor& labels, uint64_t seed = 1) {
-  Rng rng(seed, Stream::kMiner);
-  return miner.mine(embeddings, labels, rng);
-}
-
 using Row = std::vector<int64_t>;
 
 /// The rows of an int64 matrix, in its order.

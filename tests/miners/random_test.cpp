@@ -1,3 +1,5 @@
+#include "kith/miners/random.h"
+
 #include <map>
 #include <set>
 #include <string>
@@ -6,17 +8,13 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "kith/miners/miner.h"
 #include "tests/support/torch/tensors.h"
 
 namespace kith {
 namespace {
 
 Tensor mine(const Tensor& labels, uint64_t seed) {
-  const auto miner =
-      miner_registry().make(parse_config("{name: random}", "test"), "miner");
-  Rng rng(seed, Stream::kMiner);
-  return miner->mine(random_normal({labels.size(0), 3}, 1), labels, rng);
+  return RandomMiner()(random_normal({labels.size(0), 3}, 1), labels, seed);
 }
 
 TEST(RandomMiner, EveryAnchorGetsAPositiveAndANegative) {
@@ -45,12 +43,11 @@ TEST(RandomMiner, ChoosesUniformly) {
   std::map<std::pair<int64_t, int64_t>, int> positives;
   std::map<std::pair<int64_t, int64_t>, int> negatives;
   constexpr int kDraws = 10'000;
-  const auto miner =
-      miner_registry().make(parse_config("{name: random}", "test"), "miner");
+  const RandomMiner miner;
   const Tensor embeddings = torch::zeros({9, 1});
   Rng rng(4, Stream::kMiner);
   for (int draw = 0; draw < kDraws; ++draw) {
-    const Tensor tuples = miner->mine(embeddings, labels, rng);
+    const Tensor tuples = miner(embeddings, labels, rng);
     const auto t = tuples.accessor<int64_t, 2>();
     for (int64_t i = 0; i < tuples.size(0); ++i) {
       ++positives[{t[i][0], t[i][1]}];

@@ -1,3 +1,5 @@
+#include "kith/miners/triplet_margin.h"
+
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -28,9 +30,8 @@ std::vector<Row> by_loops(const LabelledBatch& batch, const Keep& keep) {
 }
 
 std::vector<Row> mined(const LabelledBatch& batch, const std::string& kind) {
-  const auto miner =
-      make_miner("{name: triplet_margin, margin: 0.1, kind: " + kind + "}");
-  return sorted_rows(mine(*miner, batch.x, batch.labels));
+  const TripletMarginMiner miner({.kind = kind, .margin = 0.1});
+  return sorted_rows(miner(batch.x, batch.labels));
 }
 
 // Distances to fewer than M / 2 negatives and to more, so that positive pairs

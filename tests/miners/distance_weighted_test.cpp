@@ -1,10 +1,11 @@
-#include "kith/miners/distance_weights.h"
+#include "kith/miners/distance_weighted.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "kith/miners/rho_distance.h"
 #include "kith/ops/pairwise.h"
 #include "tests/miners/miners.h"
 #include "tests/support/torch/batches.h"
@@ -50,22 +51,18 @@ TEST(DistanceWeights, AreTheInverseDensityClampedAtTheCutoff) {
 TEST(DistanceWeights, NothingBeyondTheUpperCutoffHasAny) {
   const Tensor x = at_distances({0.3, 1.3, 1.5}, 6);
   const Tensor labels = labels_of({1, 1, 2, 2});
-  DistanceWeightOptions options;
-  options.upper_cutoff = 1.4;
-  const Tensor w = negative_log_weights(x, labels, options);
+  const Tensor w = negative_log_weights(x, labels, {.upper_cutoff = 1.4});
   EXPECT_NEAR(w[0][2].item<double>(), -log_density(1.3, 6), 1e-9);
   EXPECT_EQ(w[0][3].item<double>(), -kInfinity);
 }
 
 // At D = 2 the density is 0, at D = 0 it is 0 without a cutoff.
 TEST(DistanceWeights, AreFiniteAtTheEnds) {
-  DistanceWeightOptions without;
-  without.cutoff = 0;
   for (const int64_t d : {2, 3, 128, 2048}) {
     const Tensor x = at_distances({0, 2, 1}, d);
     const Tensor labels = labels_of({1, 2, 3, 4});
     for (const at::ScalarType type : {at::kDouble, at::kFloat}) {
-      const Tensor w = negative_log_weights(x.to(type), labels, without);
+      const Tensor w = negative_log_weights(x.to(type), labels, {.cutoff = 0});
       EXPECT_FALSE(w.isnan().any().item<bool>()) << d;
       EXPECT_LT(w.max().item<double>(), kInfinity) << d;
     }
@@ -75,10 +72,10 @@ TEST(DistanceWeights, AreFiniteAtTheEnds) {
 TEST(DistanceWeighted, AnchorsWithoutWeightsDrawAnyNegative) {
   const Tensor x = at_distances({0.1, 1.6, 1.7, 1.8}, 4);
   const Tensor labels = labels_of({1, 1, 2, 3, 4});
-  const auto miner = make_miner("{name: distance_weighted, upper_cutoff: 1}");
+  const DistanceWeightedMiner miner({.upper_cutoff = 1});
   std::set<int64_t> drawn;
   for (uint64_t seed = 0; seed < 60; ++seed) {
-    for (const Row& row : rows_of(mine(*miner, x, labels, seed))) {
+    for (const Row& row : rows_of(miner(x, labels, seed))) {
       drawn.insert(row[2]);
     }
   }
@@ -89,13 +86,11 @@ TEST(DistanceWeighted, AnchorsWithoutWeightsDrawAnyNegative) {
 TEST(RhoDistance, SwitchesAsOftenAsItIsTold) {
   const LabelledBatch batch = make_batch({10, 10, 10, 10}, 8, 2);
   for (const double p : {0.0, 0.15, 0.35, 1.0}) {
-    const auto miner =
-        make_miner("{name: rho_distance, p_switch: " + std::to_string(p) + "}");
+    const RhoDistanceMiner miner({.p_switch = p});
     int64_t switched = 0;
     constexpr uint64_t kCalls = 100;
     for (uint64_t seed = 0; seed < kCalls; ++seed) {
-      for (const Row& row :
-           rows_of(mine(*miner, batch.x, batch.labels, seed))) {
+      for (const Row& row : rows_of(miner(batch.x, batch.labels, seed))) {
         if (row[0] == row[1]) ++switched;
       }
     }
