@@ -6,6 +6,7 @@
 #include "kith/core/torch_compat.h"
 #include "kith/models/conv_norm.h"
 #include "kith/models/pretrained_input.h"
+#include "kith/ops/pairwise.h"
 
 namespace kith {
 namespace {
@@ -16,6 +17,7 @@ ConfigNode part(const ConfigNode& section, const char* key) {
 }
 
 ModelOptions model_options(const ConfigNode& section) {
+  refuse_own_network(section, section.where);
   return read_options<ModelOptions>(section, "model",
                                     {"input", "backbone", "head"});
 }
@@ -33,6 +35,15 @@ void check_shapes(const InputOptions& input, const Backbone& backbone) {
       "size, but this is " +
       reason +
       ": take a convolutional backbone such as resnet50, or leave it at 0");
+}
+
+/// What is known of a network that no configuration describes.
+ConfigNode own_section(const InputOptions& input, int64_t dim) {
+  ConfigNode section = ConfigNode::map();
+  section.set("own", ConfigNode::text("true"));
+  section.set("dim", ConfigNode::text(std::to_string(dim)));
+  section.set("input", write_options(input));
+  return section;
 }
 
 }  // namespace
@@ -60,8 +71,46 @@ Tensor pixels_of(const BatchPart& part) {
 
 EmbeddingNet::EmbeddingNet(const ConfigNode& section)
     : options_(model_options(section)),
-      input_(
-          read_options<InputOptions>(part(section, "input"), "model.input")) {
+      input_(read_options<InputOptions>(part(section, "input"), "model.input")),
+      section_(section) {
+  set_input();
+  add_backbone(backbone_registry().make(
+                   part(section, "backbone"), "model.backbone",
+                   BackboneInput{input_.channels(), input_.size, options_.bn}),
+               read_options<HeadOptions>(part(section, "head"), "model.head"));
+}
+
+EmbeddingNet::EmbeddingNet(InputOptions input,
+                           std::shared_ptr<Backbone> backbone, HeadOptions head,
+                           ModelOptions options)
+    : options_(checked(std::move(options), "model")),
+      input_(checked(std::move(input), "model.input")) {
+  input_.settle(input_.colour, nullptr);
+  set_input();
+  add_backbone(std::move(backbone), checked(head, "model.head"));
+  section_ = own_section(input_, dim_);
+  section_.set("head", write_options(head));
+  merge_config(section_, write_options(options_));
+}
+
+EmbeddingNet::EmbeddingNet(InputOptions input, const OwnNetwork& network,
+                           OwnNetworkOptions options)
+    : input_(checked(std::move(input), "model.input")),
+      l2_(options.l2),
+      channels_last_(options.channels_last),
+      own_(network.module()) {
+  options_.precision = checked(options, "model").precision;
+  options_.bn = options.keep_statistics ? "stats" : "train";
+  input_.settle(input_.colour, nullptr);
+  set_input();
+  backbone_ = register_module("network", own_backbone(network, input_));
+  dim_ = backbone_->features();
+  train();
+  section_ = own_section(input_, dim_);
+  merge_config(section_, write_options(options));
+}
+
+void EmbeddingNet::set_input() {
   if (input_.colour == "auto") {
     throw ConfigError(
         "'model.input.colour' is auto, which only data can decide: set it to "
@@ -71,14 +120,14 @@ EmbeddingNet::EmbeddingNet(const ConfigNode& section)
   const Tensor std = by_channel(input_.std);
   scale_ = (255 * std).reciprocal();
   shift_ = -by_channel(input_.mean) / std;
-  backbone_ = backbone_registry().make(
-      part(section, "backbone"), "model.backbone",
-      BackboneInput{input_.channels(), input_.size, options_.bn});
-  register_module("backbone", backbone_);
+}
+
+void EmbeddingNet::add_backbone(std::shared_ptr<Backbone> backbone,
+                                const HeadOptions& head) {
+  backbone_ = register_module("backbone", std::move(backbone));
   check_shapes(input_, *backbone_);
-  const auto head =
-      read_options<HeadOptions>(part(section, "head"), "model.head");
   dim_ = head.dim;
+  l2_ = head.l2;
   head_ = register_module("head", std::make_shared<Head>(head, *backbone_));
   train();
 }
@@ -91,7 +140,7 @@ void EmbeddingNet::use_device(c10::Device device) {
   to(device);
   scale_ = scale_.to(device);
   shift_ = shift_.to(device);
-  if (!device.is_cuda()) return;
+  if (!device.is_cuda() || !channels_last_) return;
   for (Tensor& parameter : parameters()) {
     if (parameter.dim() != 4) continue;
     parameter.set_data(parameter.contiguous(torch::MemoryFormat::ChannelsLast));
@@ -105,6 +154,7 @@ void EmbeddingNet::apply_precision() const {
 }
 
 void EmbeddingNet::freeze_backbone(bool frozen) {
+  if (own_) return;
   set_trainable(*backbone_, !frozen, options_.bn);
 }
 
@@ -124,7 +174,7 @@ Tensor EmbeddingNet::prepare(const Tensor& pixels) const {
   const auto like = pixels.options().dtype(parameters().front().dtype());
   const Tensor images = torch::addcmul(
       shift_.to(like), ordered.permute({0, 3, 1, 2}), scale_.to(like));
-  return images.is_cuda() ? images : images.contiguous();
+  return images.is_cuda() && channels_last_ ? images : images.contiguous();
 }
 
 Features EmbeddingNet::features_of(const Tensor& images, const Mixing& mixing) {
@@ -135,24 +185,54 @@ Features EmbeddingNet::features_of(const Tensor& images, const Mixing& mixing) {
 Tensor EmbeddingNet::forward(const Tensor& images, const Mixing& mixing) {
   const Features features = features_of(images, mixing);
   const Autocast off(false);
-  return head_->forward(features);
+  if (head_) return head_->forward(features);
+  const Tensor x = features.token.to(images.scalar_type());
+  return l2_ ? normalize_rows(x) : x;
 }
 
 Tensor EmbeddingNet::pooled(const Tensor& images) {
   const Features features = features_of(images, {});
   const Autocast off(false);
-  return head_->pooled(features);
+  return head_ ? head_->pooled(features) : features.token;
 }
 
-NamedTensors EmbeddingNet::state() const {
+/// The module whose names are those of the weights.
+const torch::nn::Module& EmbeddingNet::named() const {
+  return own_ ? *own_ : static_cast<const Module&>(*this);
+}
+
+NamedTensors EmbeddingNet::weights() const {
   NamedTensors all;
-  for (const auto& entry : named_parameters()) {
-    all.emplace_back(entry.key(), entry.value());
-  }
-  for (const auto& entry : named_buffers()) {
+  for (const auto& entry : named().named_parameters()) {
     all.emplace_back(entry.key(), entry.value());
   }
   return all;
+}
+
+NamedTensors EmbeddingNet::state() const {
+  NamedTensors all = weights();
+  for (const auto& entry : named().named_buffers()) {
+    all.emplace_back(entry.key(), entry.value());
+  }
+  return all;
+}
+
+void refuse_own_network(const ConfigNode& section, const std::string& where) {
+  if (section.find("own") == nullptr) return;
+  throw ConfigError((where.empty() ? "" : where + ": ") +
+                    "the network of this run is its user's own: only the "
+                    "program that made it can make it again, and load these "
+                    "weights into it with load_checkpoint()");
+}
+
+ConfigNode model_section(const InputOptions& input, ConfigNode backbone,
+                         const HeadOptions& head, const ModelOptions& options) {
+  ConfigNode section = ConfigNode::map();
+  section.set("input", write_options(input));
+  section.set("backbone", std::move(backbone));
+  section.set("head", write_options(head));
+  merge_config(section, write_options(options));
+  return complete_model(section, input.colour);
 }
 
 ConfigNode complete_model(const ConfigNode& section,

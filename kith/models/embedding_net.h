@@ -8,6 +8,7 @@
 #include "kith/data/input.h"
 #include "kith/models/backbone.h"
 #include "kith/models/head.h"
+#include "kith/models/own_network.h"
 
 namespace kith {
 
@@ -24,22 +25,63 @@ struct ModelOptions {
 /// a view, which keeps the memory alive.
 Tensor pixels_of(const BatchPart& part);
 
-/// Backbone and head, made from a `model:` section.
+/// A network from pictures to embeddings: a backbone and a head, or one of the
+/// user's own with no more around it than what prepares its pictures and makes
+/// its embeddings unit vectors.
+///
+///     EmbeddingNet net(section);                       // a `model:` section
+///     auto net = EmbeddingNet::make<Convnet>(
+///         {.width = 16}, {.size = 32, .colour = "grey"}, {.dim = 32});
+///     EmbeddingNet net({.size = 32, .colour = "grey"},
+///                      std::make_shared<MyNet>());
+///
+/// Weights come from LibTorch's generator: seed it first.
 class EmbeddingNet final : public torch::nn::Module {
  public:
-  /// Weights come from LibTorch's generator: seed it first. ConfigError if the
-  /// backbone does not take pictures of the sizes of `input`.
+  /// ConfigError if the backbone does not take pictures of the sizes of
+  /// `input`, or if the section is that of a user's own network.
   explicit EmbeddingNet(const ConfigNode& section);
+
+  /// A backbone that is there, such as one of the user's own class, and kith's
+  /// head. Its BackboneInput must be that of `input` and `options`.
+  EmbeddingNet(InputOptions input, std::shared_ptr<Backbone> backbone,
+               HeadOptions head = {}, ModelOptions options = {});
+
+  /// A network of the user's own. It is tried on a picture of zeros:
+  /// ConfigError if it has no parameters or does not make [N, D] of [N, C, H,
+  /// W].
+  EmbeddingNet(InputOptions input, const OwnNetwork& network,
+               OwnNetworkOptions options = {});
+
+  /// A backbone of kith's, made for `input`, and a head.
+  template <class Type>
+  static std::shared_ptr<EmbeddingNet> make(typename Type::Options backbone,
+                                            InputOptions input,
+                                            HeadOptions head = {},
+                                            ModelOptions options = {});
+
+  /// What a `model:` section says of the network, with every option. That of a
+  /// user's own network has `own: true`, and no network can be made of it.
+  const ConfigNode& section() const { return section_; }
+
+  /// Whether the network, or its backbone, is the user's own.
+  bool is_own() const { return section_.find("own") != nullptr; }
 
   const InputOptions& input() const { return input_; }
   const ModelOptions& options() const { return options_; }
   int64_t dim() const { return dim_; }
   Backbone& backbone() { return *backbone_; }
-  Head& head() { return *head_; }
+  bool has_head() const { return head_ != nullptr; }
+  Head& head() { return *head_; }  ///< Not of a network of the user's own.
+
+  /// Whether embeddings are made unit vectors.
+  bool is_unit() const { return l2_; }
+
   c10::Device device() const;
 
   /// Moves the network. On a GPU the weights of convolutions are laid out with
-  /// the channels last, as the fast convolutions there want them.
+  /// the channels last, as the fast convolutions there want them; those of a
+  /// user's own network only if it says so.
   void use_device(c10::Device device);
 
   /// Sets how LibTorch computes float32 products and convolutions on a GPU, for
@@ -49,7 +91,8 @@ class EmbeddingNet final : public torch::nn::Module {
   void apply_precision() const;
 
   /// Keeps the backbone's parameters as they are (they want no gradient), or
-  /// lets them train. With bn "all" those of batch norm never train.
+  /// lets them train. With bn "all" those of batch norm never train. Nothing
+  /// is done to a network of the user's own.
   void freeze_backbone(bool frozen);
 
   /// Batch norm that keeps its statistics (bn "stats" and "all") stays in
@@ -58,20 +101,30 @@ class EmbeddingNet final : public torch::nn::Module {
 
   /// Pictures as the network takes them, on the device where they are:
   /// [N, H, W, C] bytes -> [N, C, H, W] of the network's type,
-  /// (x / 255 - mean) / std. On a GPU the memory stays in the order N, H, W, C.
+  /// (x / 255 - mean) / std. On a GPU the memory stays in the order N, H, W, C,
+  /// but for a network of the user's own that does not want it so.
   Tensor prepare(const Tensor& pixels) const;
 
   /// [N, C, H, W] -> [N, dim]. With precision "bf16" the backbone computes in
   /// bfloat16 on a GPU; the head always computes in float32.
   Tensor forward(const Tensor& images, const Mixing& mixing = {});
 
-  /// [N, C, H, W] -> [N, F], what the head's linear layer is given.
+  /// [N, C, H, W] -> [N, F], what the head's linear layer is given; of a
+  /// network without head what it gives.
   Tensor pooled(const Tensor& images);
 
-  /// Parameters and buffers by name, as checkpoints store them.
+  /// Parameters by name, as checkpoints store them: a user's own network has
+  /// the names that it has without kith.
+  NamedTensors weights() const;
+
+  /// The same with buffers.
   NamedTensors state() const;
 
  private:
+  void set_input();
+  void add_backbone(std::shared_ptr<Backbone> backbone,
+                    const HeadOptions& head);
+  const torch::nn::Module& named() const;
   Features features_of(const Tensor& images, const Mixing& mixing);
 
   ModelOptions options_;
@@ -79,9 +132,17 @@ class EmbeddingNet final : public torch::nn::Module {
   Tensor scale_;  ///< [C, 1, 1] double: 1 / (255 std)
   Tensor shift_;  ///< [C, 1, 1] double: -mean / std
   int64_t dim_ = 0;
+  bool l2_ = true;
+  bool channels_last_ = true;  ///< On a GPU.
+  ConfigNode section_;
   std::shared_ptr<Backbone> backbone_;
-  std::shared_ptr<Head> head_;
+  std::shared_ptr<Head> head_;              ///< Null: of the user's own.
+  std::shared_ptr<torch::nn::Module> own_;  ///< Null unless the whole is.
 };
+
+/// ConfigError if a `model:` section is that of a user's own network; `where`
+/// is the file that has it.
+void refuse_own_network(const ConfigNode& section, const std::string& where);
 
 /// The `model:` section with every default present. Throws ConfigError.
 /// `colour` is that of the data (grey or rgb), for an input that does not say
@@ -89,5 +150,20 @@ class EmbeddingNet final : public torch::nn::Module {
 /// data is there, and no network can be made of it.
 ConfigNode complete_model(const ConfigNode& section,
                           const std::string& colour = "grey");
+
+/// The complete `model:` section of a network that is described in C++.
+ConfigNode model_section(const InputOptions& input, ConfigNode backbone,
+                         const HeadOptions& head, const ModelOptions& options);
+
+template <class Type>
+std::shared_ptr<EmbeddingNet> EmbeddingNet::make(
+    typename Type::Options backbone, InputOptions input, HeadOptions head,
+    ModelOptions options) {
+  ConfigNode section = write_options(std::move(backbone));
+  section.set("name",
+              ConfigNode::text(backbone_registry().name_of(typeid(Type))));
+  return std::make_shared<EmbeddingNet>(
+      model_section(input, std::move(section), head, options));
+}
 
 }  // namespace kith

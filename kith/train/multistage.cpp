@@ -18,26 +18,35 @@ namespace {
 /// Left free beside the graphs, for the loss and what else grows.
 constexpr int64_t kSpareBytes = int64_t{1} << 30;
 
-template <class Norm>
-bool gathers(const torch::nn::Module& module) {
-  return module.as<Norm>() != nullptr && module.is_training();
+/// Of each of the items, [n, ...].
+int64_t numbers_of(const Tensor& items) {
+  return items.numel() / std::max<int64_t>(1, items.size(0));
+}
+
+/// How many items of so many numbers have no more of them than `count` of the
+/// largest ones; at least one. The network needs memory by them.
+int64_t as_many(int64_t count, int64_t largest, int64_t numbers) {
+  constexpr int64_t kMost = int64_t{1} << 32;  // times numbers: no overflow
+  return std::max<int64_t>(
+      1, std::min(count, kMost) * largest / std::max<int64_t>(1, numbers));
 }
 
 }  // namespace
 
-std::vector<Tensor> gathered_statistics(const EmbeddingNet& net) {
+std::vector<Tensor> gathered_statistics(const torch::nn::Module& net) {
   std::vector<Tensor> all;
-  for (const auto& module : net.modules(/*include_self=*/false)) {
-    if (!gathers<torch::nn::BatchNorm2dImpl>(*module) &&
-        !gathers<torch::nn::BatchNorm1dImpl>(*module)) {
-      continue;
+  const auto add = [&](const torch::nn::Module& module) {
+    if (!module.is_training()) return;
+    for (const Tensor& buffer : module.buffers(/*recurse=*/false)) {
+      all.push_back(buffer);
     }
-    for (const Tensor& buffer : module->buffers()) all.push_back(buffer);
-  }
+  };
+  add(net);
+  for (const auto& module : net.modules(/*include_self=*/false)) add(*module);
   return all;
 }
 
-StatisticsGuard::StatisticsGuard(const EmbeddingNet& net) {
+StatisticsGuard::StatisticsGuard(const torch::nn::Module& net) {
   std::map<at::ScalarType, std::vector<Tensor>> by_type;
   for (const Tensor& buffer : gathered_statistics(net)) {
     by_type[buffer.scalar_type()].push_back(buffer);
@@ -69,7 +78,25 @@ KeepGraphs parse_keep_graphs(const std::string& text) {
 
 Multistage::Multistage(EmbeddingNet& net, c10::Device device, int64_t sub_batch,
                        KeepGraphs keep)
-    : net_(net), device_(device), sub_batch_(sub_batch), keep_(keep) {}
+    : network_([&net](const Tensor& pixels, const Mixing& mixing) {
+        return net.forward(net.prepare(pixels), mixing);
+      }),
+      module_(&net),
+      most_(net.input().most_pixels() * net.input().channels()),
+      device_(device),
+      sub_batch_(sub_batch),
+      keep_(keep) {}
+
+Multistage::Multistage(const OwnNetwork& network, c10::Device device,
+                       int64_t sub_batch, KeepGraphs keep)
+    : network_([network](const Tensor& items, const Mixing& mixing) {
+        return network.forward(mixing(0, items));
+      }),
+      module_(network.module().get()),
+      most_(0),
+      device_(device),
+      sub_batch_(sub_batch),
+      keep_(keep) {}
 
 int64_t Multistage::chunks() const {
   return static_cast<int64_t>(chunks_.size());
@@ -77,18 +104,19 @@ int64_t Multistage::chunks() const {
 
 void Multistage::cut_into_chunks() {
   chunks_.clear();
+  item_ = most_;
+  for (const Part& part : parts_) {
+    if (most_ == 0) item_ = std::max(item_, numbers_of(part.pixels));
+  }
   std::vector<int64_t> order;
   for (size_t i = 0; i < parts_.size(); ++i) {
-    const Tensor& pixels = parts_[i].pixels;
-    const int64_t count = pixels.size(0);
+    const int64_t count = parts_[i].pixels.size(0);
+    const int64_t numbers = numbers_of(parts_[i].pixels);
     const int64_t most =
-        sub_batch_ == 0
-            ? count
-            : net_.input().as_many(sub_batch_, pixels.size(1), pixels.size(2));
+        sub_batch_ == 0 ? count : as_many(sub_batch_, item_, numbers);
     for (int64_t begin = 0; begin < count; begin += most) {
       const int64_t here = std::min(most, count - begin);
-      chunks_.push_back(
-          {i, begin, here, here * pixels.size(1) * pixels.size(2)});
+      chunks_.push_back({i, begin, here, here * numbers});
     }
     const std::vector<int64_t>& positions = parts_[i].positions;
     order.insert(order.end(), positions.begin(), positions.end());
@@ -125,7 +153,7 @@ Mixing Multistage::mixing_of(const Chunk& chunk) const {
 Tensor Multistage::forward(size_t chunk, const Tensor& pixels) const {
   const auto number = static_cast<int64_t>(chunk);
   torch::manual_seed(Rng(seed_, Stream::kStep, {number}).next());
-  return net_.forward(net_.prepare(pixels), mixing_of(chunks_[chunk]));
+  return network_(pixels, mixing_of(chunks_[chunk]));
 }
 
 Tensor Multistage::embed(const Tensor& pixels, uint64_t seed,
@@ -152,10 +180,10 @@ Tensor Multistage::embed(std::vector<Part> parts, uint64_t seed,
   for (size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
     const Tensor here = next.get();
     next = start_upload(chunk + 1);
-    const int64_t pixels = chunks_[chunk].pixels;
+    const int64_t numbers = chunks_[chunk].numbers;
     // The first chunks keep their graphs: backward() frees these before it
     // computes the others again.
-    keep = keep && (keep_ == KeepGraphs::kAll || fits(pixels));
+    keep = keep && (keep_ == KeepGraphs::kAll || fits(numbers));
     const torch::AutoGradMode with_graph(keep);
     const int64_t before = memory_in_use();
     const Tensor output = forward(chunk, here);
@@ -164,8 +192,8 @@ Tensor Multistage::embed(std::vector<Part> parts, uint64_t seed,
     graphs_.push_back(output);
     ++kept_;
     const auto bytes = static_cast<double>(memory_in_use() - before);
-    graph_bytes_a_pixel_ =
-        std::max(graph_bytes_a_pixel_, bytes / static_cast<double>(pixels));
+    graph_bytes_a_number_ =
+        std::max(graph_bytes_a_number_, bytes / static_cast<double>(numbers));
   }
   Tensor all = torch::cat(outputs);
   if (order_.defined())
@@ -185,7 +213,7 @@ void Multistage::backward(const Tensor& gradient) {
     std::exchange(graphs_[chunk], Tensor()).backward(parts[chunk]);
   }
   if (kept < chunks_.size()) {
-    const StatisticsGuard statistics(net_);  // a chunk counts once
+    const StatisticsGuard statistics(*module_);  // a chunk counts once
     Upload next = start_upload(kept);
     for (size_t chunk = kept; chunk < chunks_.size(); ++chunk) {
       const Tensor here = next.get();
@@ -203,9 +231,9 @@ void Multistage::drop() {
 
 bool Multistage::halve_sub_batch() {
   int64_t largest = 0;
-  for (const Chunk& chunk : chunks_) largest = std::max(largest, chunk.pixels);
-  const int64_t unit = net_.input().most_pixels();
-  const int64_t size = (largest + unit - 1) / unit;
+  for (const Chunk& chunk : chunks_) largest = std::max(largest, chunk.numbers);
+  if (item_ == 0) return false;
+  const int64_t size = (largest + item_ - 1) / item_;
   if (size < 2) return false;
   sub_batch_ = (size + 1) / 2;
   return true;
@@ -218,11 +246,12 @@ int64_t Multistage::memory_in_use() const {
 
 /// Whether another graph fits. Backward takes memory beside it: as much again
 /// is a safe bound, for it frees the graph while it goes.
-bool Multistage::fits(int64_t pixels) const {
+bool Multistage::fits(int64_t numbers) const {
   const int64_t available = device_.is_cuda()
                                 ? gpu_memory(device_.index()).available
                                 : available_bytes().value_or(0);
-  const double wanted = 2 * graph_bytes_a_pixel_ * static_cast<double>(pixels);
+  const double wanted =
+      2 * graph_bytes_a_number_ * static_cast<double>(numbers);
   return static_cast<double>(available - kSpareBytes) >= wanted;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,15 +20,16 @@ enum class KeepGraphs {
   kAll,   ///< All: every chunk is computed once.
 };
 
-/// Buffers in which batch norm gathers statistics of what passes through: those
-/// of a network in training mode, unless model.bn keeps them fixed.
-std::vector<Tensor> gathered_statistics(const EmbeddingNet& net);
+/// Buffers in which a network gathers statistics of what passes through: those
+/// of its modules in training mode. Batch norm that keeps its statistics is in
+/// evaluation mode.
+std::vector<Tensor> gathered_statistics(const torch::nn::Module& net);
 
 /// Puts those statistics back to what they were when it was made, unless
 /// dismiss() says that what was gathered since then counts.
 class StatisticsGuard {
  public:
-  explicit StatisticsGuard(const EmbeddingNet& net);
+  explicit StatisticsGuard(const torch::nn::Module& net);
   ~StatisticsGuard();
   StatisticsGuard(const StatisticsGuard&) = delete;
   StatisticsGuard& operator=(const StatisticsGuard&) = delete;
@@ -58,6 +60,10 @@ KeepGraphs parse_keep_graphs(const std::string& text);
 /// of the first size, then the second, and so on; embeddings and gradients stay
 /// in the order of the batch.
 ///
+/// Of a network it asks two things, what it makes of a chunk and where batch
+/// norm gathers statistics: so it takes an EmbeddingNet, or a user's own
+/// network with whatever that takes in place of pictures.
+///
 /// A chunk's random numbers (dropout, partners) depend on the seed and its
 /// place alone, so the second pass draws those of the first. Gradients are
 /// added up in the order of the chunks whichever were kept: on the CPU the
@@ -66,14 +72,20 @@ class Multistage {
  public:
   /// Pictures of one size.
   struct Part {
-    Tensor pixels;                   ///< [n, H, W, C] bytes in host memory.
+    /// [n, H, W, C] bytes in host memory; for a network of the user's own what
+    /// that takes, [n, ...].
+    Tensor pixels;
     std::vector<int64_t> positions;  ///< [n] In the batch.
   };
 
   /// A chunk has the pixels of `sub_batch` of the network's largest pictures;
-  /// 0: all pictures of a size are one.
+  /// 0: all pictures of a size are one. `net` must outlive it.
   Multistage(EmbeddingNet& net, c10::Device device, int64_t sub_batch,
              KeepGraphs keep);
+
+  /// A chunk has `sub_batch` items, which the network is given as they are.
+  Multistage(const OwnNetwork& network, c10::Device device, int64_t sub_batch,
+             KeepGraphs keep = KeepGraphs::kAuto);
 
   /// M pictures in all -> [M, dim], a leaf that wants a gradient. The pictures
   /// must stay until backward() is done. With mixup there is one part.
@@ -109,7 +121,7 @@ class Multistage {
     size_t part = 0;
     int64_t begin = 0;
     int64_t count = 0;
-    int64_t pixels = 0;  ///< Of all of them.
+    int64_t numbers = 0;  ///< Of all of them together.
   };
 
   void cut_into_chunks();
@@ -118,23 +130,27 @@ class Multistage {
   Tensor draw_all_partners(const Mixup& mixup) const;
   Mixing mixing_of(const Chunk& chunk) const;
   Tensor forward(size_t chunk, const Tensor& pixels) const;
-  bool fits(int64_t pixels) const;
+  bool fits(int64_t numbers) const;
   int64_t memory_in_use() const;
 
-  EmbeddingNet& net_;
+  /// What the network makes of a chunk, which is on the device.
+  std::function<Tensor(const Tensor&, const Mixing&)> network_;
+  const torch::nn::Module* module_;
+  int64_t most_;  ///< Numbers of its largest item; 0: of the batch's largest.
   c10::Device device_;
   int64_t sub_batch_;
   KeepGraphs keep_;
 
   std::vector<Part> parts_;  ///< The batch; empty between batches.
   std::vector<Chunk> chunks_;
+  int64_t item_ = 0;  ///< Numbers of the item that `sub_batch` counts.
   Tensor order_;  ///< [M] The positions, chunk by chunk; undefined: 0, 1, ...
   uint64_t seed_ = 0;
   std::optional<Mixup> mixup_;
   Tensor partners_;
-  int64_t kept_ = 0;                ///< The first chunks keep their graphs.
-  std::vector<Tensor> graphs_;      ///< Their outputs.
-  double graph_bytes_a_pixel_ = 0;  ///< The most that was seen.
+  int64_t kept_ = 0;                 ///< The first chunks keep their graphs.
+  std::vector<Tensor> graphs_;       ///< Their outputs.
+  double graph_bytes_a_number_ = 0;  ///< The most that was seen.
 };
 
 }  // namespace kith
