@@ -11,8 +11,7 @@ constexpr const char* kIntroduction =
     R"(<!-- Generated: kith list --markdown > docs/objectives.md -->
 # Objectives
 
-Every loss, miner and batch sampler of kith, as the program knows them: this
-page is the output of `kith list --markdown`. A configuration names a part and
+Every loss, miner and batch sampler of kith. A configuration names a part and
 sets its options beside the name:
 
 ```yaml
@@ -25,8 +24,8 @@ Notation: a batch of M examples with embeddings e_i of D numbers and labels y_i;
 x_i = e_i / |e_i|; s_ij = x_i.x_j; D_ij = |x_i - x_j|; P_i are the other
 examples of i's class, N_i those of other classes; [u]+ = max(u, 0); T tuples
 (anchor a, positive p, negative n); C classes with parameters w_c. The mean of
-nothing is 0. "Published values" are the items of `tests/golden` that the tests
-compare it with, value and gradient.
+nothing is 0. "Published values" are the items of `tests/golden` that value and
+gradient are compared with.
 )";
 
 struct Section {
@@ -75,11 +74,10 @@ std::set<std::string> shared_rows(const std::vector<Part>& parts) {
 
 void write_contents(std::ostream& out, const Section& section) {
   out << "\n## " << section.title << "\n\n" << section.about << "\n\n";
-  out << "| name | what | source |\n|---|---|---|\n";
+  out << "| name | what |\n|---|---|\n";
   for (const Part& part : section.parts) {
     out << "| [`" << part.name << "`](#" << section.id << "-" << part.name
-        << ") | " << cell(part.summary) << " | " << cell(part.facts.source)
-        << " |\n";
+        << ") | " << cell(part.summary) << " |\n";
   }
 }
 
@@ -96,8 +94,7 @@ void write_facts(std::ostream& out, const PartFacts& facts, bool published) {
     links.push_back("[`" + item + "`](../tests/golden/" + item + ")");
   }
   out << "- Published values: "
-      << (links.empty() ? "none published" : "agrees with " + join(links))
-      << "\n";
+      << (links.empty() ? "none published" : join(links)) << "\n";
 }
 
 void write_options_of(std::ostream& out, const Part& part,
@@ -169,10 +166,9 @@ std::string objectives_page(const std::vector<Part>& losses,
                             const std::vector<Part>& samplers) {
   const Section sections[] = {
       {"loss", "Losses",
-       "A loss on tuples takes those of the miner that the configuration "
-       "names; where it has a default miner, none need be named. The others "
-       "work on the whole batch. The head of a network gives the embeddings "
-       "that its loss is defined on, unit vectors or embeddings of any length, "
+       "A loss on tuples takes those of the named miner or of its default one; "
+       "the others work on the whole batch. The head of a network gives a "
+       "loss the embeddings it is defined on, unit vectors or of any length, "
        "unless `model.head.l2` is set.",
        losses},
       {"miner", "Miners",
