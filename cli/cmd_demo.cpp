@@ -5,11 +5,11 @@
 #include "cli/build_info.h"
 #include "cli/common.h"
 #include "cli/metrics_report.h"
-#include "cli/report_runs.h"
 #include "cli/usage.h"
 #include "kith/core/file_lock.h"
 #include "kith/core/log.h"
 #include "kith/data/write_set.h"
+#include "kith/report/make_report.h"
 #include "kith/train/experiment.h"
 #include "kith/use/embed_images.h"
 
@@ -107,12 +107,12 @@ EvalResult train_demo(const DemoFlags& flags, const std::string& run,
 
 Report make_demo_report(const DemoFlags& flags, const std::string& run,
                         c10::Device device) {
-  ReportRequest request;
-  request.folders = {run};
-  request.title = "kith demo";
-  request.command = command_line(flags);
-  request.look.seed = static_cast<uint64_t>(flags.seed);
-  return make_report(request, device, progress_bar());
+  return make_report({.runs = {run},
+                      .title = "kith demo",
+                      .made_by = std::string("kith ") + kVersion + " with " +
+                                 command_line(flags),
+                      .insight = {.seed = static_cast<uint64_t>(flags.seed)}},
+                     device, progress_bar());
 }
 
 /// What the network gave before training, as the run's log has it.

@@ -2,11 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/build_info.h"
 #include "cli/common.h"
-#include "cli/report_runs.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/timer.h"
+#include "kith/report/make_report.h"
 
 namespace kith {
 namespace {
@@ -15,7 +16,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 struct ReportFlags {
-  ReportRequest request;
+  ReportOptions options;
   std::string out;
   int64_t seed = 0;
   bool no_network = false;
@@ -26,7 +27,7 @@ struct ReportFlags {
 /// In the folder of a single run, or where the user is.
 std::string report_path(const ReportFlags& flags) {
   if (flags.out.empty()) {
-    const std::vector<std::string>& folders = flags.request.folders;
+    const std::vector<std::string>& folders = flags.options.runs;
     return folders.size() > 1 ? "report.html"
                               : (fs::path(folders[0]) / "report.html").string();
   }
@@ -40,22 +41,23 @@ std::string report_path(const ReportFlags& flags) {
 /// What to type to get this page again.
 std::string command_line(const ReportFlags& flags) {
   const ReportFlags usual;
-  const ReportRequest& request = flags.request;
+  const ReportOptions& options = flags.options;
   std::string text = "kith report";
-  for (const std::string& folder : request.folders) {
+  for (const std::string& folder : options.runs) {
     text += " " + shell_word(folder);
   }
-  for (const std::string& name : request.names) {
+  for (const std::string& name : options.names) {
     text += " --name " + shell_word(name);
   }
   const auto add = [&](const char* name, const auto& value, const auto& other) {
     if (value != other) text += std::string(" ") + name + std::to_string(value);
   };
-  add("--queries ", request.look.queries, usual.request.look.queries);
-  add("--neighbours ", request.look.neighbours, usual.request.look.neighbours);
+  add("--queries ", options.insight.queries, usual.options.insight.queries);
+  add("--neighbours ", options.insight.neighbours,
+      usual.options.insight.neighbours);
   add("--seed ", flags.seed, usual.seed);
-  if (request.checkpoint != usual.request.checkpoint) {
-    text += " --checkpoint " + request.checkpoint;
+  if (options.checkpoint != usual.options.checkpoint) {
+    text += " --checkpoint " + options.checkpoint;
   }
   return text + (flags.no_network ? " --no-network" : "");
 }
@@ -77,11 +79,17 @@ void run_report(const ReportFlags& flags) {
   const Timer timer;
   const c10::Device device = flags.device.apply();
   const std::string path = report_path(flags);
-  ReportRequest request = flags.request;
-  request.command = command_line(flags);
-  request.network = !flags.no_network;
-  request.look.seed = static_cast<uint64_t>(flags.seed);
-  const Report report = make_report(request, device, progress_bar());
+  ReportOptions options = flags.options;
+  options.made_by =
+      std::string("kith ") + kVersion + " with " + command_line(flags);
+  options.network = !flags.no_network;
+  options.insight.seed = static_cast<uint64_t>(flags.seed);
+  Report report = make_report(options, device, progress_bar());
+  if (flags.no_network) {
+    for (RunInsight& insight : report.insights) {
+      insight.missing = "Left out on purpose, with --no-network.";
+    }
+  }
   const size_t bytes = write_report(report, path);
   if (flags.json) {
     print_json({{"report", path},
@@ -101,9 +109,9 @@ void add_report(CLI::App& app) {
       "report",
       "Show runs in one page: curves, tables, what is found, what is seen");
   auto flags = std::make_shared<ReportFlags>();
-  ReportRequest& request = flags->request;
+  ReportOptions& options = flags->options;
   command
-      ->add_option("runs", request.folders,
+      ->add_option("runs", options.runs,
                    "Folders of runs, several are shown side by side")
       ->required()
       ->type_name("RUN");
@@ -111,19 +119,19 @@ void add_report(CLI::App& app) {
                       "The page; default: RUN/report.html, or report.html for "
                       "several runs");
   command
-      ->add_option("--name", request.names,
+      ->add_option("--name", options.names,
                    "What a run is called, such as \"RS@k, t1 = 1\"; once for "
                    "each run, in their order; default: their folders")
       ->allow_extra_args(false);
-  command->add_option("--title", request.title,
+  command->add_option("--title", options.title,
                       "Of the page; default: the names of the runs");
   command
-      ->add_option("--queries", request.look.queries,
+      ->add_option("--queries", options.insight.queries,
                    "Pictures in each gallery that are searched for")
       ->check(integer(1, 200))
       ->capture_default_str();
   command
-      ->add_option("--neighbours", request.look.neighbours,
+      ->add_option("--neighbours", options.insight.neighbours,
                    "What is found for each, the nearest first")
       ->check(integer(1, 50))
       ->capture_default_str();
@@ -131,7 +139,7 @@ void add_report(CLI::App& app) {
       ->check(integer(0))
       ->capture_default_str();
   command
-      ->add_option("--checkpoint", request.checkpoint,
+      ->add_option("--checkpoint", options.checkpoint,
                    "Which network is looked at: last or best")
       ->check(one_of({"last", "best"}))
       ->capture_default_str();

@@ -79,6 +79,23 @@ void print_json(const nlohmann::ordered_json& json, int indent) {
   std::printf("%s\n", json_text(json, indent).c_str());
 }
 
+std::string shell_word(const std::string& word) {
+  const bool plain =
+      !word.empty() && word.find_first_not_of(
+                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW"
+                           "XYZ0123456789_-+=./:,@%") == std::string::npos;
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
 ConfigNode load_with_overrides(const std::string& path,
                                const std::vector<std::string>& overrides) {
   ConfigNode config = load_config(path);

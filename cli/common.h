@@ -60,6 +60,9 @@ void print_line(const std::string& text = "");
 /// JSON and the end of the line on standard output.
 void print_json(const nlohmann::ordered_json& json, int indent = 2);
 
+/// A word of a command line as a shell takes it: in quotes if it needs them.
+std::string shell_word(const std::string& word);
+
 /// The configuration of a file with overrides ("a.b=c") applied.
 ConfigNode load_with_overrides(const std::string& path,
                                const std::vector<std::string>& overrides);

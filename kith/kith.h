@@ -38,9 +38,12 @@
 #include "kith/eval/evaluate.h"         // embeddings to metrics
 #include "kith/study/study.h"           // many trainings, what they differ in
 #include "kith/study/sweep.h"           // running them
-#include "kith/report/run_record.h"       // what a run's folder says
-#include "kith/report/look.h"             // what embeddings show
-#include "kith/report/report.h"           // the page of runs
+#include "kith/use/embed_images.h"      // descriptors of a run's network
+#include "kith/use/make_index.h"        // of images or embeddings
+#include "kith/use/change_index.h"      // adding and removing
+#include "kith/use/index_model.h"       // the network that made it
+#include "kith/report/run_record.h"     // what a run's folder says
+#include "kith/report/make_report.h"    // the page of runs
 #include "kith/serve/search_service.h"  // searches of many threads in batches
 #include "kith/serve/routes.h"          // what kith serve answers
 #include "kith/serve/http_server.h"     // to whom

@@ -64,28 +64,28 @@ struct QueryResult {
   std::vector<FoundItem> found;
 };
 
-struct GalleryQuery {
+struct ExampleQuery {
   size_t picture = 0;
   std::vector<QueryResult> results;  ///< In the order of ImageGroup::runs.
 };
 
 /// Queries chosen in one way: at random, the hardest, the most improved.
-struct Gallery {
+struct ExampleSet {
   std::string title;
   std::string note;  ///< How they were chosen.
-  std::vector<GalleryQuery> queries;
+  std::vector<ExampleQuery> queries;
 };
 
-struct MapPoint {
+struct ScatterPoint {
   double x = 0;
   double y = 0;
   int64_t class_number = 0;  ///< Colours are by it.
-  size_t item = 0;           ///< Place in ImageGroup::map_items.
+  size_t item = 0;           ///< Place in ImageGroup::scatter_items.
 };
 
 /// Embeddings in the plane of their two principal directions.
-struct EmbeddingMap {
-  std::vector<MapPoint> points;
+struct EmbeddingScatter {
+  std::vector<ScatterPoint> points;
   double explained[2] = {0, 0};  ///< Shares of the variance.
 };
 
@@ -107,7 +107,7 @@ struct RunInsight {
   std::vector<double> spectrum;  ///< Singular values, sum 1, largest first.
   std::vector<ClassScore> classes;
   std::vector<ConfusedClasses> confused;
-  EmbeddingMap map;
+  EmbeddingScatter scatter;
   std::vector<ActivationRow> activations;
 };
 
@@ -118,7 +118,7 @@ struct PictureSheet {
   int cell = 0;  ///< Width and height of one, in pixels.
 };
 
-struct MapItem {
+struct ScatterItem {
   std::string label;
   std::string path;
 };
@@ -127,9 +127,9 @@ struct MapItem {
 struct ImageGroup {
   std::vector<size_t> runs;
   Album album;
-  std::vector<Gallery> galleries;
-  std::vector<MapItem> map_items;  ///< The points of the maps,
-  PictureSheet map_sheet;          ///< and their pictures, in that order.
+  std::vector<ExampleSet> examples;
+  std::vector<ScatterItem> scatter_items;  ///< The points of the scatters,
+  PictureSheet scatter_sheet;  ///< and their pictures, in that order.
 };
 
 }  // namespace kith

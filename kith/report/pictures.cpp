@@ -38,7 +38,7 @@ std::string picture_css(const std::vector<ImageGroup>& groups) {
     for (size_t i = 0; i < pictures.size(); ++i) {
       css += background(picture_class(g, i), pictures[i].uri);
     }
-    css += background(sheet_class(g), groups[g].map_sheet.uri);
+    css += background(sheet_class(g), groups[g].scatter_sheet.uri);
   }
   return css;
 }

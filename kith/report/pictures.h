@@ -8,8 +8,8 @@
 
 namespace kith {
 
-/// CSS with every album picture and map sheet once: as backgrounds of classes,
-/// so that the many places that show a picture do not repeat it.
+/// CSS with every album picture and scatter sheet once: as backgrounds of
+/// classes, so that the many places that show a picture do not repeat it.
 std::string picture_css(const std::vector<ImageGroup>& groups);
 
 /// The class of a group's sheet of small pictures, given by picture_css().

@@ -32,7 +32,7 @@ constexpr std::array<Section, 13> kSections = {{
      "A test image on the left and what the network finds nearest to it, with "
      "the similarity. A check and a green frame mark the same class, a cross "
      "and a red frame another one.",
-     gallery_section},
+     examples_section},
     {"similarities", "How similar pairs are",
      "The less the two areas overlap, the better classes are told apart.",
      similarities_section},
@@ -58,7 +58,7 @@ constexpr std::array<Section, 13> kSections = {{
     {"map", "Map of the embeddings",
      "Each point is a test image, its colour the class, seen from where the "
      "embeddings spread most. Point at one to see the image and its class.",
-     map_section},
+     scatter_section},
     {"cost", "Time and memory",
      "Where the time of training went, and the most memory it took.",
      cost_section},

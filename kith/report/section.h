@@ -12,14 +12,14 @@ std::string results_section(const Report& report);
 std::string curves_section(const Report& report);
 std::string cost_section(const Report& report);
 std::string differences_section(const Report& report);
-std::string gallery_section(const Report& report);
+std::string examples_section(const Report& report);
 std::string similarities_section(const Report& report);
 std::string spectrum_section(const Report& report);
 std::string classes_section(const Report& report);
 std::string confused_section(const Report& report);
 std::string corruptions_section(const Report& report);
 std::string activations_section(const Report& report);
-std::string map_section(const Report& report);
+std::string scatter_section(const Report& report);
 std::string run_section(const Report& report);
 
 }  // namespace kith

@@ -67,8 +67,9 @@ TEST(Report, WithoutInsightSaysWhy) {
   EXPECT_EQ(count_of(html, "class=\"missing\""), 1);
   EXPECT_THAT(html, HasSubstr("No &lt;data&gt; at"));
   for (const auto section :
-       {gallery_section, similarities_section, spectrum_section,
-        classes_section, confused_section, activations_section, map_section}) {
+       {examples_section, similarities_section, spectrum_section,
+        classes_section, confused_section, activations_section,
+        scatter_section}) {
     EXPECT_EQ(section(report), "");
   }
 }
@@ -86,15 +87,15 @@ TEST(Report, RefusesWhatIsNoPicture) {
   Report report = synthetic(1);
   report.groups[0].album.pictures[0].uri = "data:image/png,)}</style>";
   report.insights[0].activations[0].picture = "http://elsewhere/a.png";
-  report.groups[0].galleries[0].queries[0].picture = 4000;
+  report.groups[0].examples[0].queries[0].picture = 4000;
   const std::string html = render_report(report);
   EXPECT_EQ(markup_fault(html), "");
   EXPECT_EQ(count_of(html, "</style>"), 1);
   EXPECT_THAT(html, Not(HasSubstr("elsewhere")));
 }
 
-TEST(GallerySection, HasARowAQueryAndALineARun) {
-  const std::string one = gallery_section(synthetic(1));
+TEST(ExamplesSection, HasARowAQueryAndALineARun) {
+  const std::string one = examples_section(synthetic(1));
   EXPECT_EQ(count_of(one, "class=\"panel\""), 2);
   EXPECT_EQ(count_of(one, "class=\"query\""), 2 * 4);
   EXPECT_EQ(count_of(one, "<li class="), 2 * 4 * 8);
@@ -103,7 +104,7 @@ TEST(GallerySection, HasARowAQueryAndALineARun) {
             2 * 4 * 8);
   EXPECT_EQ(count_of(one, "<li class=\"right\""),
             count_of(one, ", right, similarity"));
-  const std::string three = gallery_section(synthetic(3));
+  const std::string three = examples_section(synthetic(3));
   EXPECT_EQ(count_of(three, "class=\"panel\""), 3);
   EXPECT_EQ(count_of(three, "class=\"who\""), 3 * 4 * 3);
   EXPECT_EQ(count_of(three, "<li class="), 3 * 4 * 8 * 3);
@@ -144,8 +145,8 @@ TEST(ClassesSection, OfThousandsSaysHowManyItShows) {
 
 TEST(MapSection, HasAPointAnItemAndSkipsWhatIsNotFinite) {
   Report report = synthetic(2);
-  report.insights[0].map.points[5].x = std::nan("");
-  const std::string html = map_section(report);
+  report.insights[0].scatter.points[5].x = std::nan("");
+  const std::string html = scatter_section(report);
   EXPECT_EQ(count_of(html, "data-item=\""), 60 + 59);
   EXPECT_EQ(count_of(html, "<li data-path="), 60);
   EXPECT_THAT(html, HasSubstr("31.0% of the variance"));
@@ -154,8 +155,9 @@ TEST(MapSection, HasAPointAnItemAndSkipsWhatIsNotFinite) {
 
 TEST(MapSection, OnePlaceForAllIsSound) {
   Report report = synthetic(1);
-  for (MapPoint& point : report.insights[0].map.points) point.x = point.y = 0.5;
-  EXPECT_EQ(markup_fault(map_section(report)), "");
+  for (ScatterPoint& point : report.insights[0].scatter.points)
+    point.x = point.y = 0.5;
+  EXPECT_EQ(markup_fault(scatter_section(report)), "");
 }
 
 TEST(ChartFigure, TakesTheStyleOut) {

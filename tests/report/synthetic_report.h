@@ -17,9 +17,9 @@ struct SyntheticSize {
   size_t runs = 1;
   int classes = 15;
   size_t pictures = 40;
-  size_t queries = 4;  ///< Of each gallery.
+  size_t queries = 4;  ///< Of each set of examples.
   size_t found = 8;
-  size_t points = 60;  ///< Of each map.
+  size_t points = 60;  ///< Of each scatter.
   int side = 24;       ///< Of a picture.
 };
 
@@ -42,12 +42,13 @@ class SyntheticReport {
     }
     const char* titles[] = {"Random", "Hardest", "Most improved"};
     for (size_t i = 0; i < (size_.runs > 1 ? 3u : 2u); ++i) {
-      group.galleries.push_back(gallery(titles[i]));
+      group.examples.push_back(examples(titles[i]));
     }
     for (size_t i = 0; i < size_.points; ++i) {
-      group.map_items.push_back({class_name(i), "images/" + std::to_string(i)});
+      group.scatter_items.push_back(
+          {class_name(i), "images/" + std::to_string(i)});
     }
-    group.map_sheet = {picture(3), 8, 3};
+    group.scatter_sheet = {picture(3), 8, 3};
     for (size_t run = 0; run < size_.runs; ++run) {
       group.runs.push_back(run);
       report.runs.push_back({});
@@ -74,10 +75,10 @@ class SyntheticReport {
 
   size_t draw(size_t below) { return static_cast<size_t>(rng_.below(below)); }
 
-  Gallery gallery(const std::string& title) {
-    Gallery gallery{title, "Drawn by hand.", {}};
+  ExampleSet examples(const std::string& title) {
+    ExampleSet set{title, "Drawn by hand.", {}};
     for (size_t i = 0; i < size_.queries; ++i) {
-      GalleryQuery query{draw(size_.pictures), {}};
+      ExampleQuery query{draw(size_.pictures), {}};
       for (size_t run = 0; run < size_.runs; ++run) {
         QueryResult result{0.42, static_cast<int64_t>(run) + 1, {}};
         for (size_t k = 0; k < size_.found; ++k) {
@@ -87,9 +88,9 @@ class SyntheticReport {
         }
         query.results.push_back(result);
       }
-      gallery.queries.push_back(query);
+      set.queries.push_back(query);
     }
-    return gallery;
+    return set;
   }
 
   RunInsight insight(size_t run) {
@@ -126,12 +127,12 @@ class SyntheticReport {
       const auto number =
           static_cast<double>(i % static_cast<size_t>(size_.classes));
       const auto shake = [&] { return 0.12 * (rng_.uniform() - 0.5); };
-      insight.map.points.push_back({0.6 * std::cos(number) + shake(),
-                                    0.4 * std::sin(2.1 * number) + shake(),
-                                    static_cast<int64_t>(number), i});
+      insight.scatter.points.push_back({0.6 * std::cos(number) + shake(),
+                                        0.4 * std::sin(2.1 * number) + shake(),
+                                        static_cast<int64_t>(number), i});
     }
-    insight.map.explained[0] = 0.31;
-    insight.map.explained[1] = 0.17;
+    insight.scatter.explained[0] = 0.31;
+    insight.scatter.explained[1] = 0.17;
     for (size_t i = 0; i < 6; ++i) {
       insight.activations.push_back(
           {picture(i),

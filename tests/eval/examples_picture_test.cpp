@@ -1,4 +1,4 @@
-#include "kith/eval/gallery_picture.h"
+#include "kith/eval/examples_picture.h"
 
 #include <array>
 
@@ -20,7 +20,7 @@ bool is_grey(const Colour& c) { return c[0] == c[1] && c[1] == c[2]; }
 
 TEST(GalleryPicture, FramesWhatIsRightGreenAndWhatIsWrongRed) {
   const MemorySet data(paired_items(6, Split::kTest));
-  const Image picture = gallery_picture(
+  const Image picture = examples_picture(
       data, {0, 2}, {{{1, 0.9, true}, {3, 0.5, false}}, {{3, 0.8, true}}}, 32);
   // Cells of 32 with gaps of 4: three columns, two rows.
   EXPECT_EQ(picture.width, 4 + 3 * 36);

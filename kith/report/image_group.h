@@ -11,11 +11,11 @@
 
 namespace kith {
 
-struct LookOptions {
-  int64_t queries = 12;    ///< Of each gallery.
+struct InsightOptions {
+  int64_t queries = 12;    ///< Of each set of examples.
   int64_t neighbours = 8;  ///< Of each query.
-  int64_t map_points = 1000;
-  int64_t activations = 6;  ///< Pictures with activation maps.
+  int64_t scatter_points = 1000;
+  int64_t activations = 6;  ///< Pictures with activations.
   int64_t confused = 10;    ///< Pairs of classes.
   int64_t thumbnail = 96;   ///< Longer side, in pixels.
   uint64_t seed = 0;
@@ -24,28 +24,33 @@ struct LookOptions {
 
 /// A run whose evaluation split is embedded. Pictures are shown of the first
 /// task, the one part of most protocols.
-struct SeenRun {
+struct EmbeddedRun {
   const DataSet* data = nullptr;
   EmbeddedSplit split;
   RunInsight insight;  ///< Filled by the functions below.
 };
 
 /// Fills `insight.activations`, which needs the network: of queries drawn with
-/// the seed, the first ones of the random gallery.
+/// the seed, the first ones of the random examples.
 void add_activations(EmbeddingNet& net, const DataSet& data,
-                     const EmbeddedSplit& split, const LookOptions& options,
+                     const EmbeddedSplit& split, const InsightOptions& options,
                      RunInsight& insight);
 
 /// Whether two runs are tested with the same images: the same queries among
 /// the same gallery, by path and label.
-bool same_images(const SeenRun& a, const SeenRun& b);
+bool same_images(const EmbeddedRun& a, const EmbeddedRun& b);
+
+/// The item of a task `to` that has the place of `item` in the task `from`.
+/// Both have the same images, whose positions in two lists may differ: one data
+/// set may hold training images that the other leaves out.
+int64_t same_item(const EvalTask& from, int64_t item, const EvalTask& to);
 
 /// Everything that embeddings show, for runs with the same images: fills the
-/// `insight` of each and returns their galleries. The third gallery, "most
+/// `insight` of each and returns their examples. The third set, "most
 /// improved", is there with two runs or more: by the gain in average precision
 /// of the last run against the first. `runs` of the group are places in the
 /// given ones. RunError if embeddings are not finite.
-ImageGroup look_at_group(const std::vector<SeenRun*>& runs,
-                         const LookOptions& options);
+ImageGroup make_image_group(const std::vector<EmbeddedRun*>& runs,
+                            const InsightOptions& options);
 
 }  // namespace kith

@@ -1,4 +1,4 @@
-#include "kith/report/activation_maps.h"
+#include "kith/report/activations.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include "kith/eval/query_neighbours.h"
 #include "kith/image/colour.h"
 #include "kith/image/resize.h"
-#include "kith/report/look.h"
+#include "kith/report/image_group.h"
 #include "kith/report/thumbnails.h"
 
 namespace kith {
@@ -40,11 +40,11 @@ Colour heat_colour(double heat) {
 }
 
 /// [H, W] double of the given size on the CPU, in [0, 1].
-Tensor heat_of(const Tensor& map, int height, int width) {
+Tensor heat_of(const Tensor& heat, int height, int width) {
   const Tensor values =
-      map.to(torch::kCPU, torch::kDouble).nan_to_num(0, 0, 0).clamp_min(0);
+      heat.to(torch::kCPU, torch::kDouble).nan_to_num(0, 0, 0).clamp_min(0);
   const Tensor large =
-      at::upsample_bilinear2d(values.view({1, 1, map.size(0), map.size(1)}),
+      at::upsample_bilinear2d(values.view({1, 1, heat.size(0), heat.size(1)}),
                               {height, width}, /*align_corners=*/false)[0][0];
   const double most = large.max().item<double>();
   return most > 0 ? large / most : large;
@@ -67,7 +67,7 @@ class EvaluationMode {
 };
 
 /// [F, H, W] float32 on the CPU of a picture as the network takes it.
-Tensor feature_map(EmbeddingNet& net, Image& picture) {
+Tensor features_of(EmbeddingNet& net, Image& picture) {
   const Tensor pixels =
       torch::from_blob(picture.pixels.data(),
                        {1, picture.height, picture.width, picture.channels},
@@ -81,8 +81,8 @@ Tensor feature_map(EmbeddingNet& net, Image& picture) {
 
 }  // namespace
 
-TopChannels top_channels(const Tensor& map, int64_t count) {
-  const Tensor means = map.to(torch::kDouble).mean({1, 2}).to(torch::kCPU);
+TopChannels top_channels(const Tensor& features, int64_t count) {
+  const Tensor means = features.to(torch::kDouble).mean({1, 2}).to(torch::kCPU);
   const auto [values, order] =
       means.sort(/*stable=*/true, /*dim=*/0, /*descending=*/true);
   TopChannels top;
@@ -93,9 +93,9 @@ TopChannels top_channels(const Tensor& map, int64_t count) {
   return top;
 }
 
-Image heat_over(const Image& picture, const Tensor& map) {
+Image heat_over(const Image& picture, const Tensor& values) {
   constexpr double kCover = 0.6;  // the picture must still be seen
-  const Tensor heat = heat_of(map, picture.height, picture.width);
+  const Tensor heat = heat_of(values, picture.height, picture.width);
   const auto value = heat.accessor<double, 2>();
   const Image grey = to_channels(picture, 1);
   Image result(picture.width, picture.height, 3);
@@ -111,25 +111,25 @@ Image heat_over(const Image& picture, const Tensor& map) {
   return result;
 }
 
-ActivationRow activation_row(const Image& picture, const Tensor& map) {
+ActivationRow activation_row(const Image& picture, const Tensor& features) {
   const Size size = size_within({picture.width, picture.height}, kSide);
   const Image shown = resize(picture, size.width, size.height);
-  const TopChannels top = top_channels(map, kChannels);
+  const TopChannels top = top_channels(features, kChannels);
   ActivationRow row;
   row.picture = picture_uri(shown);
   row.channels = top.channels;
   row.activations = top.means;
   for (const int64_t channel : top.channels) {
-    row.uris.push_back(picture_uri(heat_over(shown, map[channel])));
+    row.uris.push_back(picture_uri(heat_over(shown, features[channel])));
   }
   const Tensor chosen =
-      map.index_select(0, torch::tensor(top.channels, torch::kLong));
+      features.index_select(0, torch::tensor(top.channels, torch::kLong));
   row.uris.push_back(picture_uri(heat_over(shown, chosen.mean(0))));
   return row;
 }
 
 void add_activations(EmbeddingNet& net, const DataSet& data,
-                     const EmbeddedSplit& split, const LookOptions& options,
+                     const EmbeddedSplit& split, const InsightOptions& options,
                      RunInsight& insight) {
   const torch::NoGradGuard no_grad;
   const EvaluationMode evaluation(net);
@@ -140,7 +140,7 @@ void add_activations(EmbeddingNet& net, const DataSet& data,
     const int64_t item = task.queries[static_cast<size_t>(query)];
     try {
       Image picture = prepare_image(data.load(item), net.input(), {}, unused);
-      ActivationRow row = activation_row(picture, feature_map(net, picture));
+      ActivationRow row = activation_row(picture, features_of(net, picture));
       const int64_t label = data.list().items[static_cast<size_t>(item)].label;
       row.label = data.list().class_name(label);
       insight.activations.push_back(std::move(row));

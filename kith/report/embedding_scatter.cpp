@@ -1,4 +1,4 @@
-#include "kith/report/embedding_map.h"
+#include "kith/report/embedding_scatter.h"
 
 #include <algorithm>
 #include <array>
@@ -100,13 +100,13 @@ Plane principal_plane(const Tensor& embeddings,
   return plane;
 }
 
-/// Sum of products of a coordinate's deviations from its mean in both maps.
-double covariation(const EmbeddingMap& a, const EmbeddingMap& b,
-                   double MapPoint::*coordinate) {
-  const auto mean = [coordinate](const EmbeddingMap& map) {
+/// Sum of products of a coordinate's deviations from its mean in both scatters.
+double covariation(const EmbeddingScatter& a, const EmbeddingScatter& b,
+                   double ScatterPoint::*coordinate) {
+  const auto mean = [coordinate](const EmbeddingScatter& scatter) {
     double sum = 0;
-    for (const MapPoint& point : map.points) sum += point.*coordinate;
-    return sum / static_cast<double>(map.points.size());
+    for (const ScatterPoint& point : scatter.points) sum += point.*coordinate;
+    return sum / static_cast<double>(scatter.points.size());
   };
   const double mean_a = mean(a);
   const double mean_b = mean(b);
@@ -120,8 +120,8 @@ double covariation(const EmbeddingMap& a, const EmbeddingMap& b,
 
 }  // namespace
 
-std::vector<int64_t> draw_map_items(const EvalTask& task, int64_t most,
-                                    uint64_t seed) {
+std::vector<int64_t> draw_scatter_items(const EvalTask& task, int64_t most,
+                                        uint64_t seed) {
   const std::vector<int64_t> all = items_of(task);
   std::vector<int64_t> drawn =
       draw_places(std::ssize(all), most, Rng(seed, Stream::kReport, {1}));
@@ -130,9 +130,10 @@ std::vector<int64_t> draw_map_items(const EvalTask& task, int64_t most,
   return drawn;
 }
 
-EmbeddingMap embedding_map(const EmbeddedSplit& split, const EvalTask& task,
-                           const std::vector<int64_t>& items,
-                           int64_t memory_mb) {
+EmbeddingScatter embedding_scatter(const EmbeddedSplit& split,
+                                   const EvalTask& task,
+                                   const std::vector<int64_t>& items,
+                                   int64_t memory_mb) {
   const torch::NoGradGuard no_grad;
   const std::vector<int64_t> all = rows_of(split, items_of(task));
   const Plane plane = principal_plane(split.embeddings, all, memory_mb);
@@ -149,8 +150,8 @@ EmbeddingMap embedding_map(const EmbeddedSplit& split, const EvalTask& task,
            labels.begin();
   };
 
-  EmbeddingMap map;
-  std::copy(plane.explained.begin(), plane.explained.end(), map.explained);
+  EmbeddingScatter scatter;
+  std::copy(plane.explained.begin(), plane.explained.end(), scatter.explained);
   const std::vector<int64_t> shown = rows_of(split, items);
   const Tensor places =
       torch::mm(read_rows(split.embeddings, shown).to(torch::kCPU) - plane.mean,
@@ -158,16 +159,18 @@ EmbeddingMap embedding_map(const EmbeddedSplit& split, const EvalTask& task,
   const auto at = places.accessor<double, 2>();
   for (size_t i = 0; i < shown.size(); ++i) {
     const auto row = static_cast<int64_t>(i);
-    map.points.push_back({at[row][0], at[row][1], class_of(shown[i]), i});
+    scatter.points.push_back({at[row][0], at[row][1], class_of(shown[i]), i});
   }
-  return map;
+  return scatter;
 }
 
-void turn_like(const EmbeddingMap& other, EmbeddingMap& map) {
-  KITH_ASSERT(other.points.size() == map.points.size());
-  for (double MapPoint::*coordinate : {&MapPoint::x, &MapPoint::y}) {
-    if (covariation(other, map, coordinate) >= 0) continue;
-    for (MapPoint& point : map.points) point.*coordinate = -(point.*coordinate);
+void turn_like(const EmbeddingScatter& other, EmbeddingScatter& scatter) {
+  KITH_ASSERT(other.points.size() == scatter.points.size());
+  for (double ScatterPoint::*coordinate :
+       {&ScatterPoint::x, &ScatterPoint::y}) {
+    if (covariation(other, scatter, coordinate) >= 0) continue;
+    for (ScatterPoint& point : scatter.points)
+      point.*coordinate = -(point.*coordinate);
   }
 }
 

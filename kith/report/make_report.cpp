@@ -1,4 +1,4 @@
-#include "cli/report_runs.h"
+#include "kith/report/make_report.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,7 +8,6 @@
 
 #include <torch/torch.h>
 
-#include "cli/build_info.h"
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/log.h"
@@ -41,15 +40,16 @@ class SharedData {
 
 /// Embeds the images that a run is tested with, as its configuration says. Its
 /// network is gone afterwards.
-SeenRun see_run(const RunRecord& run, const ReportRequest& request,
-                SharedData& data, c10::Device device, Progress& progress) {
+EmbeddedRun embed_run(const RunRecord& run, const ReportOptions& options,
+                      SharedData& data, c10::Device device,
+                      Progress& progress) {
   ConfigNode own = run.config;
   follow_run(own, run.folder);
   const RunConfig config = complete_config(own);
-  SeenRun seen;
+  EmbeddedRun seen;
   seen.data = &data.of(config);
   const std::string checkpoint =
-      run.folder + "/checkpoints/" + request.checkpoint + ".safetensors";
+      run.folder + "/checkpoints/" + options.checkpoint + ".safetensors";
   const LoadedModel model = load_model(checkpoint, device);
   const std::unique_ptr<Protocol> protocol =
       protocol_registry()
@@ -63,14 +63,14 @@ SeenRun see_run(const RunRecord& run, const ReportRequest& request,
   seen.split = embed_split(*model.net, *seen.data,
                            eval_split(config.eval, seen.data->list()),
                            *protocol, embed, progress);
-  add_activations(*model.net, *seen.data, seen.split, request.look,
+  add_activations(*model.net, *seen.data, seen.split, options.insight,
                   seen.insight);
   return seen;
 }
 
 /// Runs that are tested with the same images, in the order of the report.
 std::vector<std::vector<size_t>> equal_images(
-    const std::vector<std::optional<SeenRun>>& seen) {
+    const std::vector<std::optional<EmbeddedRun>>& seen) {
   std::vector<std::vector<size_t>> groups;
   for (size_t run = 0; run < seen.size(); ++run) {
     if (!seen[run]) continue;
@@ -84,13 +84,13 @@ std::vector<std::vector<size_t>> equal_images(
   return groups;
 }
 
-void look_at_runs(const ReportRequest& request, c10::Device device,
-                  Progress& progress, Report& report) {
+void show_runs(const ReportOptions& options, c10::Device device,
+               Progress& progress, Report& report) {
   // Twice the same bytes: no choice of algorithms by how long they take.
   at::globalContext().setBenchmarkCuDNN(false);
   at::globalContext().setDeterministicCuDNN(true);
   SharedData data;
-  std::vector<std::optional<SeenRun>> seen(report.runs.size());
+  std::vector<std::optional<EmbeddedRun>> seen(report.runs.size());
   const auto leave_out = [&](size_t i, const std::exception& error) {
     report.insights[i].missing = error.what();
     log_warning(report.runs[i].name +
@@ -98,7 +98,7 @@ void look_at_runs(const ReportRequest& request, c10::Device device,
   };
   for (size_t i = 0; i < seen.size(); ++i) {
     try {
-      seen[i] = see_run(report.runs[i], request, data, device, progress);
+      seen[i] = embed_run(report.runs[i], options, data, device, progress);
     } catch (const DataError& error) {
       leave_out(i, error);
     } catch (const ConfigError& error) {
@@ -108,9 +108,9 @@ void look_at_runs(const ReportRequest& request, c10::Device device,
     }
   }
   for (const std::vector<size_t>& runs : equal_images(seen)) {
-    std::vector<SeenRun*> group;
+    std::vector<EmbeddedRun*> group;
     for (size_t run : runs) group.push_back(&*seen[run]);
-    report.groups.push_back(look_at_group(group, request.look));
+    report.groups.push_back(make_image_group(group, options.insight));
     report.groups.back().runs = runs;
     for (size_t run : runs) {
       report.insights[run] = std::move(seen[run]->insight);
@@ -136,7 +136,7 @@ void name_as_asked(const std::vector<std::string>& names,
                    std::vector<RunRecord>& runs) {
   if (names.empty()) return;
   if (names.size() != runs.size()) {
-    throw ConfigError("--name is given " + std::to_string(names.size()) +
+    throw ConfigError("option 'name' is given " + std::to_string(names.size()) +
                       " times for " + std::to_string(runs.size()) +
                       " runs: give one for each, in their order");
   }
@@ -144,7 +144,7 @@ void name_as_asked(const std::vector<std::string>& names,
     const auto found = std::find(names.begin(), names.end(), names[i]);
     if (names[i].empty() ||
         found - names.begin() != static_cast<ptrdiff_t>(i)) {
-      throw ConfigError("--name '" + names[i] +
+      throw ConfigError("option 'name' '" + names[i] +
                         "': every run needs a name of its own");
     }
     runs[i].name = names[i];
@@ -153,25 +153,25 @@ void name_as_asked(const std::vector<std::string>& names,
 
 }  // namespace
 
-Report make_report(const ReportRequest& request, c10::Device device,
+Report make_report(const ReportOptions& options, c10::Device device,
                    Progress& progress) {
-  refuse_twice(request.folders);
+  refuse_twice(options.runs);
   Report report;
-  for (const std::string& folder : request.folders) {
+  for (const std::string& folder : options.runs) {
     report.runs.push_back(read_run(folder));
   }
   name_runs(report.runs);
-  name_as_asked(request.names, report.runs);
+  name_as_asked(options.names, report.runs);
   report.title =
-      request.title.empty() ? report_title(report.runs) : request.title;
+      options.title.empty() ? report_title(report.runs) : options.title;
   report.lead = report_lead(report.runs);
-  report.made_by = std::string("kith ") + kVersion + " with " + request.command;
+  report.made_by = options.made_by;
   report.insights.resize(report.runs.size());
-  if (request.network) {
-    look_at_runs(request, device, progress, report);
+  if (options.network) {
+    show_runs(options, device, progress, report);
   } else {
     for (RunInsight& insight : report.insights) {
-      insight.missing = "Left out on purpose, with --no-network.";
+      insight.missing = "Left out on purpose.";
     }
   }
   return report;
@@ -183,23 +183,6 @@ size_t write_report(const Report& report, const std::string& path) {
   if (!folder.empty()) fs::create_directories(folder);
   write_file_atomically(path, page);
   return page.size();
-}
-
-std::string shell_word(const std::string& word) {
-  const bool plain =
-      !word.empty() && word.find_first_not_of(
-                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW"
-                           "XYZ0123456789_-+=./:,@%") == std::string::npos;
-  if (plain) return word;
-  std::string quoted = "'";
-  for (const char c : word) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
 }
 
 }  // namespace kith

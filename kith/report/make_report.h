@@ -5,20 +5,20 @@
 
 #include "kith/core/device.h"
 #include "kith/core/progress.h"
-#include "kith/report/look.h"
+#include "kith/report/image_group.h"
 #include "kith/report/report.h"
 
 namespace kith {
 
 /// What a report is made of and what is wanted in it.
-struct ReportRequest {
-  std::vector<std::string> folders;
-  std::vector<std::string> names;   ///< One for each; empty: from the folders.
-  std::string title;                ///< Empty: from the names of the runs.
-  std::string command;              ///< What to type to get it again.
-  std::string checkpoint = "last";  ///< Or "best".
+struct ReportOptions {
+  std::vector<std::string> runs = {};   ///< Their folders.
+  std::vector<std::string> names = {};  ///< One for each; empty: the folders'.
+  std::string title = {};               ///< Empty: from the names of the runs.
+  std::string made_by = "kith";         ///< For the foot of the page.
+  std::string checkpoint = "last";      ///< Or "best".
   bool network = true;  ///< False: only what the folders say themselves.
-  LookOptions look;
+  InsightOptions insight = {};
 };
 
 /// Reads the runs and, with their networks and data, looks at what they find.
@@ -26,13 +26,10 @@ struct ReportRequest {
 /// says, and a warning tells why. DataError for a folder that holds no run,
 /// ConfigError for one that is there twice, and for
 /// names that are not one for each run, all different.
-Report make_report(const ReportRequest& request, c10::Device device,
-                   Progress& progress);
+Report make_report(const ReportOptions& options, c10::Device device,
+                   Progress& progress = silent_progress());
 
 /// Writes the page and returns its size in bytes.
 size_t write_report(const Report& report, const std::string& path);
-
-/// A word of a command line as a shell takes it: in quotes if it needs them.
-std::string shell_word(const std::string& word);
 
 }  // namespace kith

@@ -1,4 +1,4 @@
-#include "kith/report/look.h"
+#include "kith/report/image_group.h"
 
 #include <limits>
 #include <numeric>
@@ -37,19 +37,19 @@ class Look : public ::testing::Test {
  protected:
   const GlyphList data_{labels()};
   const GlyphList shifted_{labels(), 3};
-  SeenRun bad_{&data_, embedded(rows_with(2), labels()), {}};
-  SeenRun good_{&shifted_, embedded(rows_with(0.3), labels(), 3), {}};
+  EmbeddedRun bad_{&data_, embedded(rows_with(2), labels()), {}};
+  EmbeddedRun good_{&shifted_, embedded(rows_with(0.3), labels(), 3), {}};
 };
 
 TEST_F(Look, FillsWhatEmbeddingsShow) {
-  LookOptions options;
-  options.map_points = 20;
-  const ImageGroup group = look_at_group({&bad_, &good_}, options);
+  InsightOptions options;
+  options.scatter_points = 20;
+  const ImageGroup group = make_image_group({&bad_, &good_}, options);
   EXPECT_EQ(group.runs, (std::vector<size_t>{0, 1}));
-  ASSERT_EQ(group.galleries.size(), 3U);
-  EXPECT_EQ(group.map_items.size(), 20U);
-  EXPECT_EQ(group.map_sheet.cell, 48);
-  for (const SeenRun* run : {&bad_, &good_}) {
+  ASSERT_EQ(group.examples.size(), 3U);
+  EXPECT_EQ(group.scatter_items.size(), 20U);
+  EXPECT_EQ(group.scatter_sheet.cell, 48);
+  for (const EmbeddedRun* run : {&bad_, &good_}) {
     const RunInsight& insight = run->insight;
     EXPECT_EQ(insight.missing, "");
     EXPECT_EQ(insight.similarities.positive.size(), 80U);
@@ -62,22 +62,22 @@ TEST_F(Look, FillsWhatEmbeddingsShow) {
     EXPECT_EQ(insight.spectrum.size(), 8U);
     EXPECT_NEAR(sum(insight.spectrum), 1, 1e-12);
     EXPECT_EQ(insight.classes.size(), 6U);
-    EXPECT_EQ(insight.map.points.size(), 20U);
+    EXPECT_EQ(insight.scatter.points.size(), 20U);
   }
   EXPECT_FALSE(bad_.insight.confused.empty());
   EXPECT_GT(good_.insight.classes[0].recall, 0.9);
   for (size_t i = 0; i < 20; ++i) {
-    EXPECT_EQ(bad_.insight.map.points[i].class_number,
-              good_.insight.map.points[i].class_number);
+    EXPECT_EQ(bad_.insight.scatter.points[i].class_number,
+              good_.insight.scatter.points[i].class_number);
   }
 }
 
 TEST_F(Look, PlacesAreInTheAlbum) {
-  const ImageGroup group = look_at_group({&bad_, &good_}, {});
+  const ImageGroup group = make_image_group({&bad_, &good_}, {});
   const size_t pictures = group.album.pictures.size();
   EXPECT_LE(pictures, 30U);
-  for (const Gallery& gallery : group.galleries) {
-    for (const GalleryQuery& query : gallery.queries) {
+  for (const ExampleSet& set : group.examples) {
+    for (const ExampleQuery& query : set.queries) {
       ASSERT_LT(query.picture, pictures);
       const std::string& label = group.album.pictures[query.picture].label;
       ASSERT_EQ(query.results.size(), 2U);
@@ -98,7 +98,7 @@ TEST_F(Look, PlacesAreInTheAlbum) {
 }
 
 TEST_F(Look, OneRunHasNoImprovement) {
-  EXPECT_EQ(look_at_group({&bad_}, {}).galleries.size(), 2U);
+  EXPECT_EQ(make_image_group({&bad_}, {}).examples.size(), 2U);
 }
 
 TEST_F(Look, KnowsNoClassesWhereListsSayWhatIsRight) {
@@ -107,7 +107,7 @@ TEST_F(Look, KnowsNoClassesWhereListsSayWhatIsRight) {
   lists.junk.resize(30);
   lists.positives[4] = {7};
   bad_.split.tasks[0].name = "easy";
-  look_at_group({&bad_}, {});
+  make_image_group({&bad_}, {});
   EXPECT_EQ(bad_.insight.task, "easy");
   EXPECT_TRUE(bad_.insight.classes.empty());
   EXPECT_TRUE(bad_.insight.confused.empty());
@@ -119,30 +119,30 @@ TEST_F(Look, SameImagesAreSoByPathAndLabel) {
   std::vector<int64_t> others = labels();
   others.back() = 10;
   const GlyphList other(others);
-  const SeenRun relabelled{&other, embedded(rows_with(1), others), {}};
+  const EmbeddedRun relabelled{&other, embedded(rows_with(1), others), {}};
   EXPECT_FALSE(same_images(bad_, relabelled));
-  SeenRun fewer = bad_;
+  EmbeddedRun fewer = bad_;
   fewer.split.tasks[0].gallery.pop_back();
   EXPECT_FALSE(same_images(bad_, fewer));
 }
 
 TEST_F(Look, RefusesEmbeddingsThatAreNotFinite) {
   bad_.split.embeddings[3][1] = std::numeric_limits<float>::quiet_NaN();
-  expect_error<DataError>([&] { look_at_group({&bad_}, {}); }, "3", "NaN");
+  expect_error<DataError>([&] { make_image_group({&bad_}, {}); }, "3", "NaN");
 }
 
 TEST_F(Look, CudaGivesWhatTheCpuGives) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
-  SeenRun on_gpu{&data_, bad_.split, {}};
+  EmbeddedRun on_gpu{&data_, bad_.split, {}};
   on_gpu.split.embeddings = on_gpu.split.embeddings.cuda();
-  const ImageGroup here = look_at_group({&bad_}, {});
-  const ImageGroup there = look_at_group({&on_gpu}, {});
-  ASSERT_EQ(there.galleries.size(), here.galleries.size());
-  for (size_t g = 0; g < here.galleries.size(); ++g) {
-    const std::vector<GalleryQuery>& wanted = here.galleries[g].queries;
-    ASSERT_EQ(there.galleries[g].queries.size(), wanted.size());
+  const ImageGroup here = make_image_group({&bad_}, {});
+  const ImageGroup there = make_image_group({&on_gpu}, {});
+  ASSERT_EQ(there.examples.size(), here.examples.size());
+  for (size_t g = 0; g < here.examples.size(); ++g) {
+    const std::vector<ExampleQuery>& wanted = here.examples[g].queries;
+    ASSERT_EQ(there.examples[g].queries.size(), wanted.size());
     for (size_t q = 0; q < wanted.size(); ++q) {
-      const QueryResult& result = there.galleries[g].queries[q].results[0];
+      const QueryResult& result = there.examples[g].queries[q].results[0];
       EXPECT_EQ(result.first_right, wanted[q].results[0].first_right);
       EXPECT_EQ(result.found.size(), wanted[q].results[0].found.size());
     }
@@ -154,10 +154,10 @@ TEST_F(Look, CudaGivesWhatTheCpuGives) {
   for (size_t i = 0; i < a.spectrum.size(); ++i) {
     EXPECT_NEAR(b.spectrum[i], a.spectrum[i], 1e-5);
   }
-  ASSERT_EQ(b.map.points.size(), a.map.points.size());
-  for (size_t i = 0; i < a.map.points.size(); ++i) {
-    EXPECT_NEAR(b.map.points[i].x, a.map.points[i].x, 1e-4);
-    EXPECT_NEAR(b.map.points[i].y, a.map.points[i].y, 1e-4);
+  ASSERT_EQ(b.scatter.points.size(), a.scatter.points.size());
+  for (size_t i = 0; i < a.scatter.points.size(); ++i) {
+    EXPECT_NEAR(b.scatter.points[i].x, a.scatter.points[i].x, 1e-4);
+    EXPECT_NEAR(b.scatter.points[i].y, a.scatter.points[i].y, 1e-4);
   }
 }
 

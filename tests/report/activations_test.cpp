@@ -1,4 +1,4 @@
-#include "kith/report/activation_maps.h"
+#include "kith/report/activations.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include <torch/torch.h>
 
 #include "kith/eval/query_neighbours.h"
-#include "kith/report/look.h"
+#include "kith/report/image_group.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/scene.h"
 #include "tests/support/torch/embedded_set.h"
@@ -16,22 +16,22 @@ namespace kith {
 namespace {
 
 TEST(ActivationMaps, ChannelsAreThoseOfLargestMean) {
-  Tensor map = torch::zeros({5, 2, 2});
-  map[3].fill_(2);
-  map[1][0][0] = 4;  // mean 1
-  map[4].fill_(1);
-  map[0].fill_(-7);
-  const TopChannels top = top_channels(map, 3);
+  Tensor features = torch::zeros({5, 2, 2});
+  features[3].fill_(2);
+  features[1][0][0] = 4;  // mean 1
+  features[4].fill_(1);
+  features[0].fill_(-7);
+  const TopChannels top = top_channels(features, 3);
   EXPECT_EQ(top.channels, (std::vector<int64_t>{3, 1, 4}));
   EXPECT_EQ(top.means, (std::vector<double>{2, 1, 1}));
-  EXPECT_EQ(top_channels(map, 9).channels.size(), 5U);
+  EXPECT_EQ(top_channels(features, 9).channels.size(), 5U);
 }
 
 TEST(ActivationMaps, HeatRisesWithTheMapAndIgnoresItsScale) {
   Image grey(4, 1, 1);
   std::fill(grey.pixels.begin(), grey.pixels.end(), uint8_t{100});
-  const Tensor map = torch::tensor({{-5.F, 0.F, 1.F, 2.F}});
-  const Image heat = heat_over(grey, map);
+  const Tensor features = torch::tensor({{-5.F, 0.F, 1.F, 2.F}});
+  const Image heat = heat_over(grey, features);
   ASSERT_EQ(heat.channels, 3);
   // Cold: four tenths of the picture and nothing else.
   EXPECT_EQ(heat.pixels[0], 40);
@@ -42,7 +42,7 @@ TEST(ActivationMaps, HeatRisesWithTheMapAndIgnoresItsScale) {
   EXPECT_LT(brightness(1), brightness(2));
   EXPECT_LT(brightness(2), brightness(3));
   EXPECT_EQ(heat.pixels[9], 40 + 151);  // 0.6 x 252
-  EXPECT_EQ(heat_over(grey, 10 * map).pixels, heat.pixels);
+  EXPECT_EQ(heat_over(grey, 10 * features).pixels, heat.pixels);
   // Nothing anywhere is no division by zero.
   EXPECT_EQ(heat_over(grey, torch::zeros({1, 4})).pixels,
             std::vector<uint8_t>(12, 40));
@@ -72,7 +72,7 @@ class NetActivations : public ::testing::Test {
 
   /// Six pictures of which two are wanted.
   std::vector<ActivationRow> rows() {
-    LookOptions options;
+    InsightOptions options;
     options.activations = 2;
     RunInsight insight;
     add_activations(net_, data_, split_, options, insight);

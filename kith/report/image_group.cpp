@@ -1,4 +1,4 @@
-#include "kith/report/look.h"
+#include "kith/report/image_group.h"
 
 #include <algorithm>
 #include <numeric>
@@ -10,9 +10,8 @@
 #include "kith/eval/similarity_histogram.h"
 #include "kith/eval/spectrum.h"
 #include "kith/report/class_scores.h"
-#include "kith/report/embedding_map.h"
-#include "kith/report/gallery.h"
-#include "kith/report/same_item.h"
+#include "kith/report/embedding_scatter.h"
+#include "kith/report/examples.h"
 #include "kith/report/thumbnails.h"
 
 namespace kith {
@@ -20,7 +19,7 @@ namespace {
 
 constexpr int64_t kBins = 80;                // of similarities
 constexpr int64_t kHistogramQueries = 2000;  // enough for smooth shares
-constexpr int kMapCell = 48;                 // pixels
+constexpr int kScatterCell = 48;             // pixels
 
 /// Counts as shares of their sum, zeros if there are none. Returns the sum.
 int64_t to_shares(const std::vector<int64_t>& counts,
@@ -34,7 +33,7 @@ int64_t to_shares(const std::vector<int64_t>& counts,
 }
 
 SimilarityHistogram histogram(const Scored& scored,
-                              const LookOptions& options) {
+                              const InsightOptions& options) {
   const SimilarityCounts counts = similarity_counts(
       scored, kBins, kHistogramQueries, options.seed, options.memory_mb);
   SimilarityHistogram result;
@@ -52,7 +51,7 @@ std::vector<double> spectrum_of(const Scored& scored, int64_t memory_mb) {
   return spectrum(set);
 }
 
-Diagnostics diagnose_all(const Scored& scored, const LookOptions& options) {
+Diagnostics diagnose_all(const Scored& scored, const InsightOptions& options) {
   DiagnosticsOptions wanted;
   wanted.hardest = scored.queries.count();
   wanted.pairs = options.confused;
@@ -62,10 +61,11 @@ Diagnostics diagnose_all(const Scored& scored, const LookOptions& options) {
   return diagnose(scored, wanted);
 }
 
-/// Fills everything but the map, and returns what went wrong. Pictures are
+/// Fills everything but the scatter, and returns what went wrong. Pictures are
 /// those of `first`, which has the same images.
-Diagnostics look_at(SeenRun& run, const SeenRun& first,
-                    const LookOptions& options, Thumbnails& thumbnails) {
+Diagnostics fill_insight(EmbeddedRun& run, const EmbeddedRun& first,
+                         const InsightOptions& options,
+                         Thumbnails& thumbnails) {
   const EvalTask& task = run.split.tasks.front();
   const Scored scored = run.split.scored(task);
   Diagnostics diagnosis = diagnose_all(scored, options);
@@ -83,27 +83,29 @@ Diagnostics look_at(SeenRun& run, const SeenRun& first,
   return diagnosis;
 }
 
-void add_maps(const std::vector<SeenRun*>& runs, const LookOptions& options,
-              ImageGroup& group) {
-  const SeenRun& first = *runs.front();
+void add_scatters(const std::vector<EmbeddedRun*>& runs,
+                  const InsightOptions& options, ImageGroup& group) {
+  const EmbeddedRun& first = *runs.front();
   const EvalTask& shown = first.split.tasks.front();
   const std::vector<int64_t> items =
-      draw_map_items(shown, options.map_points, options.seed);
-  for (SeenRun* run : runs) {
+      draw_scatter_items(shown, options.scatter_points, options.seed);
+  for (EmbeddedRun* run : runs) {
     const EvalTask& task = run->split.tasks.front();
     std::vector<int64_t> own;
     for (const int64_t item : items) {
       own.push_back(same_item(shown, item, task));
     }
-    run->insight.map = embedding_map(run->split, task, own, options.memory_mb);
-    if (run != runs.front()) turn_like(first.insight.map, run->insight.map);
+    run->insight.scatter =
+        embedding_scatter(run->split, task, own, options.memory_mb);
+    if (run != runs.front())
+      turn_like(first.insight.scatter, run->insight.scatter);
   }
   const ImageList& list = first.data->list();
   for (const int64_t position : items) {
     const Item& item = list.items[static_cast<size_t>(position)];
-    group.map_items.push_back({list.class_name(item.label), item.path});
+    group.scatter_items.push_back({list.class_name(item.label), item.path});
   }
-  group.map_sheet = picture_sheet(*first.data, items, kMapCell);
+  group.scatter_sheet = picture_sheet(*first.data, items, kScatterCell);
 }
 
 bool same_items(const ImageList& a, const std::vector<int64_t>& of_a,
@@ -118,7 +120,17 @@ bool same_items(const ImageList& a, const std::vector<int64_t>& of_a,
 
 }  // namespace
 
-bool same_images(const SeenRun& a, const SeenRun& b) {
+int64_t same_item(const EvalTask& from, int64_t item, const EvalTask& to) {
+  const bool in_gallery =
+      std::binary_search(from.gallery.begin(), from.gallery.end(), item);
+  const auto& items = in_gallery ? from.gallery : from.queries;
+  const auto found = std::lower_bound(items.begin(), items.end(), item);
+  KITH_ASSERT(found != items.end() && *found == item);
+  return (in_gallery ? to.gallery
+                     : to.queries)[static_cast<size_t>(found - items.begin())];
+}
+
+bool same_images(const EmbeddedRun& a, const EmbeddedRun& b) {
   const EvalTask& x = a.split.tasks.front();
   const EvalTask& y = b.split.tasks.front();
   const ImageList& of_a = a.data->list();
@@ -127,8 +139,8 @@ bool same_images(const SeenRun& a, const SeenRun& b) {
          same_items(of_a, x.gallery, of_b, y.gallery);
 }
 
-ImageGroup look_at_group(const std::vector<SeenRun*>& runs,
-                         const LookOptions& options) {
+ImageGroup make_image_group(const std::vector<EmbeddedRun*>& runs,
+                            const InsightOptions& options) {
   KITH_ASSERT(!runs.empty());
   const torch::NoGradGuard no_grad;
   ImageGroup group;
@@ -137,12 +149,12 @@ ImageGroup look_at_group(const std::vector<SeenRun*>& runs,
   Thumbnails thumbnails(*runs.front()->data,
                         static_cast<int>(options.thumbnail));
   std::vector<Diagnostics> diagnoses;
-  for (SeenRun* run : runs) {
-    diagnoses.push_back(look_at(*run, *runs.front(), options, thumbnails));
+  for (EmbeddedRun* run : runs) {
+    diagnoses.push_back(fill_insight(*run, *runs.front(), options, thumbnails));
   }
-  group.galleries = make_galleries(runs, diagnoses, options, thumbnails);
+  group.examples = make_examples(runs, diagnoses, options, thumbnails);
   group.album = thumbnails.album();
-  add_maps(runs, options, group);
+  add_scatters(runs, options, group);
   return group;
 }
 

@@ -1,4 +1,4 @@
-#include "kith/eval/gallery_picture.h"
+#include "kith/eval/examples_picture.h"
 
 #include <algorithm>
 #include <array>
@@ -51,9 +51,9 @@ Image framed(const Image& picture, const Colour& colour, int cell) {
 
 }  // namespace
 
-Image gallery_picture(const DataSet& data, const std::vector<int64_t>& queries,
-                      const std::vector<std::vector<NeighbourItem>>& found,
-                      int cell) {
+Image examples_picture(const DataSet& data, const std::vector<int64_t>& queries,
+                       const std::vector<std::vector<NeighbourItem>>& found,
+                       int cell) {
   KITH_ASSERT(!queries.empty() && queries.size() == found.size() && cell >= 8);
   std::vector<std::vector<Image>> rows;
   for (size_t i = 0; i < queries.size(); ++i) {

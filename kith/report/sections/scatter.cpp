@@ -19,13 +19,13 @@ std::string dot(double x, double y, const std::string& rest) {
          "\" r=\"3.4\"" + rest + "/>";
 }
 
-/// The map of one run.
-class MapChart {
+/// The scatter of one run.
+class ScatterChart {
  public:
-  MapChart(const EmbeddingMap& map, const std::vector<MapItem>& items,
-           std::string title)
-      : map_(map), items_(items), title_(std::move(title)) {
-    for (const MapPoint& point : map.points) {
+  ScatterChart(const EmbeddingScatter& scatter,
+               const std::vector<ScatterItem>& items, std::string title)
+      : scatter_(scatter), items_(items), title_(std::move(title)) {
+    for (const ScatterPoint& point : scatter.points) {
       if (plottable(point.x) && plottable(point.y)) {
         classes_[point.class_number].push_back(&point);
       }
@@ -46,7 +46,7 @@ class MapChart {
     svg_add_x_axis(svg, plot, x_axis, direction("first", 0));
     for (const auto& [number, points] : classes_) {
       svg += "<g class=\"dots\" fill=\"" + class_colour(number) + "\">\n";
-      for (const MapPoint* point : points) {
+      for (const ScatterPoint* point : points) {
         svg += dot(plot.x(x_axis, point->x), plot.y(y_axis, point->y),
                    " data-item=\"" + std::to_string(point->item) + "\"") +
                "\n";
@@ -61,7 +61,7 @@ class MapChart {
   std::pair<Axis, Axis> axes() const {
     double low[2] = {1e300, 1e300}, high[2] = {-1e300, -1e300};
     for (const auto& [number, points] : classes_) {
-      for (const MapPoint* point : points) {
+      for (const ScatterPoint* point : points) {
         const double place[2] = {point->x, point->y};
         for (size_t i = 0; i < 2; ++i) {
           low[i] = std::min(low[i], place[i]);
@@ -79,13 +79,13 @@ class MapChart {
   }
 
   std::string direction(const std::string& which, size_t i) const {
-    return which + " principal direction, " + percent_text(map_.explained[i]) +
-           " of the variance";
+    return which + " principal direction, " +
+           percent_text(scatter_.explained[i]) + " of the variance";
   }
 
   std::string describe() const {
     return "Embeddings of " +
-           count_text(static_cast<int64_t>(map_.points.size())) +
+           count_text(static_cast<int64_t>(scatter_.points.size())) +
            " images of " + count_text(static_cast<int64_t>(classes_.size())) +
            " classes as points.";
   }
@@ -102,16 +102,16 @@ class MapChart {
     return entries;
   }
 
-  const EmbeddingMap& map_;
-  const std::vector<MapItem>& items_;
+  const EmbeddingScatter& scatter_;
+  const std::vector<ScatterItem>& items_;
   std::string title_;
-  std::map<int64_t, std::vector<const MapPoint*>> classes_;
+  std::map<int64_t, std::vector<const ScatterPoint*>> classes_;
 };
 
 // Unseen: what a script shows of the point under the pointer.
 std::string item_list(const ImageGroup& group, const std::string& id) {
   std::string html = "<ol hidden=\"\" id=\"" + id + "\">\n";
-  for (const MapItem& item : group.map_items) {
+  for (const ScatterItem& item : group.scatter_items) {
     html += "<li data-path=\"" + html_escape(item.path) + "\">" +
             html_escape(item.label) + "</li>\n";
   }
@@ -123,23 +123,25 @@ std::string group_maps(const Report& report, size_t number) {
   std::string charts;
   for (const size_t run : group.runs) {
     const RunInsight* seen = insight_of(report, run);
-    if (!seen || seen->map.points.empty()) continue;
+    if (!seen || seen->scatter.points.empty()) continue;
     const std::string title =
         report.runs.size() > 1 ? report.runs[run].name : "Test embeddings";
-    charts += chart_figure("map-" + std::to_string(run),
-                           MapChart(seen->map, group.map_items, title).draw());
+    charts += chart_figure(
+        "map-" + std::to_string(run),
+        ScatterChart(seen->scatter, group.scatter_items, title).draw());
   }
   if (charts.empty()) return "";
   const std::string id = "map-items-" + std::to_string(number);
   return item_list(group, id) + "<div class=\"charts maps\" data-items=\"" +
          id + "\" data-sheet=\"" + sheet_class(number) + "\" data-columns=\"" +
-         std::to_string(group.map_sheet.columns) + "\" data-cell=\"" +
-         std::to_string(group.map_sheet.cell) + "\">\n" + charts + "</div>\n";
+         std::to_string(group.scatter_sheet.columns) + "\" data-cell=\"" +
+         std::to_string(group.scatter_sheet.cell) + "\">\n" + charts +
+         "</div>\n";
 }
 
 }  // namespace
 
-std::string map_section(const Report& report) {
+std::string scatter_section(const Report& report) {
   std::string html;
   for (size_t i = 0; i < report.groups.size(); ++i) {
     html += group_maps(report, i);

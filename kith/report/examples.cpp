@@ -1,11 +1,10 @@
-#include "kith/report/gallery.h"
+#include "kith/report/examples.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "kith/eval/query_neighbours.h"
-#include "kith/report/same_item.h"
 
 namespace kith {
 namespace {
@@ -15,7 +14,7 @@ const QueryDiagnosis& at(const Diagnostics& diagnosis, int64_t query) {
 }
 
 /// The first `most` queries with at most two of a class, so that one bad class
-/// does not fill the gallery.
+/// does not fill the examples.
 std::vector<int64_t> of_many_classes(const std::vector<int64_t>& queries,
                                      const std::vector<int64_t>& labels,
                                      int64_t most) {
@@ -49,8 +48,8 @@ std::vector<int64_t> by_gain(const Diagnostics& first,
 /// What a run finds for every chosen query, each searched once.
 class Finder {
  public:
-  Finder(const SeenRun& run, const Diagnostics& diagnosis,
-         const std::vector<int64_t>& queries, const LookOptions& options)
+  Finder(const EmbeddedRun& run, const Diagnostics& diagnosis,
+         const std::vector<int64_t>& queries, const InsightOptions& options)
       : task_(run.split.tasks.front()), diagnosis_(diagnosis) {
     auto found = query_neighbours(run.split, task_, queries, options.neighbours,
                                   options.memory_mb);
@@ -95,7 +94,7 @@ std::vector<int64_t> all_of(const std::vector<ChosenQueries>& choices) {
 
 std::vector<ChosenQueries> choose_queries(
     const EvalTask& task, const std::vector<Diagnostics>& diagnoses,
-    const LookOptions& options) {
+    const InsightOptions& options) {
   const Diagnostics& last = diagnoses.back();
   const auto choose = [&](const std::vector<int64_t>& queries) {
     return of_many_classes(queries, last.query_labels, options.queries);
@@ -122,10 +121,10 @@ std::vector<ChosenQueries> choose_queries(
   return choices;
 }
 
-std::vector<Gallery> make_galleries(const std::vector<SeenRun*>& runs,
-                                    const std::vector<Diagnostics>& diagnoses,
-                                    const LookOptions& options,
-                                    Thumbnails& thumbnails) {
+std::vector<ExampleSet> make_examples(const std::vector<EmbeddedRun*>& runs,
+                                      const std::vector<Diagnostics>& diagnoses,
+                                      const InsightOptions& options,
+                                      Thumbnails& thumbnails) {
   const EvalTask& task = runs.front()->split.tasks.front();
   const std::vector<ChosenQueries> choices =
       choose_queries(task, diagnoses, options);
@@ -134,21 +133,21 @@ std::vector<Gallery> make_galleries(const std::vector<SeenRun*>& runs,
   for (size_t i = 0; i < runs.size(); ++i) {
     finders.emplace_back(*runs[i], diagnoses[i], all, options);
   }
-  std::vector<Gallery> galleries;
+  std::vector<ExampleSet> examples;
   for (const ChosenQueries& choice : choices) {
-    Gallery gallery{choice.title, choice.note, {}};
+    ExampleSet set{choice.title, choice.note, {}};
     for (const int64_t query : choice.queries) {
-      GalleryQuery shown;
+      ExampleQuery shown;
       shown.picture =
           thumbnails.place(task.queries[static_cast<size_t>(query)]);
       for (const Finder& finder : finders) {
         shown.results.push_back(finder.result(query, task, thumbnails));
       }
-      gallery.queries.push_back(std::move(shown));
+      set.queries.push_back(std::move(shown));
     }
-    galleries.push_back(std::move(gallery));
+    examples.push_back(std::move(set));
   }
-  return galleries;
+  return examples;
 }
 
 }  // namespace kith

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "kith/eval/diagnostics.h"
+#include "kith/report/image_group.h"
 #include "kith/report/insight.h"
-#include "kith/report/look.h"
 #include "kith/report/thumbnails.h"
 
 namespace kith {
 
-/// Queries of a gallery as places in task.queries.
+/// Queries of a set of examples as places in task.queries.
 struct ChosenQueries {
   std::string title;
   std::string note;
@@ -25,13 +25,13 @@ struct ChosenQueries {
 /// among the hardest. A choice without queries is left out.
 std::vector<ChosenQueries> choose_queries(
     const EvalTask& task, const std::vector<Diagnostics>& diagnoses,
-    const LookOptions& options);
+    const InsightOptions& options);
 
 /// The chosen queries and what every run finds for them. The runs have the
 /// same images.
-std::vector<Gallery> make_galleries(const std::vector<SeenRun*>& runs,
-                                    const std::vector<Diagnostics>& diagnoses,
-                                    const LookOptions& options,
-                                    Thumbnails& thumbnails);
+std::vector<ExampleSet> make_examples(const std::vector<EmbeddedRun*>& runs,
+                                      const std::vector<Diagnostics>& diagnoses,
+                                      const InsightOptions& options,
+                                      Thumbnails& thumbnails);
 
 }  // namespace kith

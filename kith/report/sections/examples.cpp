@@ -21,20 +21,20 @@ constexpr std::string_view kSymbols =
     "stroke=\"currentColor\" stroke-width=\"2.2\" "
     "stroke-linecap=\"round\"/></symbol></svg>\n";
 
-/// Writes the galleries of one group.
-class GroupGalleries {
+/// Writes the examples of one group.
+class GroupExamples {
  public:
-  GroupGalleries(const Report& report, size_t number)
+  GroupExamples(const Report& report, size_t number)
       : report_(report), number_(number), group_(report.groups[number]) {}
 
   std::string html(int level) const {
     std::string html = "<div class=\"tabs\">\n";
-    for (size_t i = 0; i < group_.galleries.size(); ++i) {
-      const Gallery& gallery = group_.galleries[i];
+    for (size_t i = 0; i < group_.examples.size(); ++i) {
+      const ExampleSet& set = group_.examples[i];
       html += "<div class=\"panel\" id=\"gallery-" + std::to_string(number_) +
               "-" + std::to_string(i) + "\">\n" +
-              heading(level, html_escape(gallery.title)) + note(gallery.note);
-      for (const GalleryQuery& query : gallery.queries) html += row(query);
+              heading(level, html_escape(set.title)) + note(set.note);
+      for (const ExampleQuery& query : set.queries) html += row(query);
       html += "</div>\n";
     }
     return html + "</div>\n";
@@ -46,7 +46,7 @@ class GroupGalleries {
            album_picture(report_.groups, number_, place, alt);
   }
 
-  std::string row(const GalleryQuery& query) const {
+  std::string row(const ExampleQuery& query) const {
     const std::string label = picture_label(group_, query.picture);
     const bool one = group_.runs.size() == 1;
     std::string html = "<div class=\"query\">\n<figure>" +
@@ -109,14 +109,14 @@ class GroupGalleries {
 
 }  // namespace
 
-std::string gallery_section(const Report& report) {
+std::string examples_section(const Report& report) {
   std::string html;
   const bool several = report.groups.size() > 1;
   for (size_t i = 0; i < report.groups.size(); ++i) {
     const ImageGroup& group = report.groups[i];
-    if (group.galleries.empty()) continue;
+    if (group.examples.empty()) continue;
     if (several) html += heading(3, group_name(report, group));
-    html += GroupGalleries(report, i).html(several ? 4 : 3);
+    html += GroupExamples(report, i).html(several ? 4 : 3);
   }
   return html.empty() ? "" : std::string(kSymbols) + html;
 }

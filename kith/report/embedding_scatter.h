@@ -10,8 +10,8 @@ namespace kith {
 
 /// Positions in the data set's list of `most` of a task's queries and gallery
 /// items, or of all, drawn with the seed; rising.
-std::vector<int64_t> draw_map_items(const EvalTask& task, int64_t most,
-                                    uint64_t seed);
+std::vector<int64_t> draw_scatter_items(const EvalTask& task, int64_t most,
+                                        uint64_t seed);
 
 /// The items in the plane of the first two principal directions of all queries
 /// and gallery items of the task: x and y are (e - mean) . v with the unit
@@ -19,12 +19,13 @@ std::vector<int64_t> draw_map_items(const EvalTask& task, int64_t most,
 /// component is positive. One direction, or none, if there are no more; their
 /// coordinates are 0 then. Classes are numbered by rising label; where lists
 /// say what is right, all are 0. `memory_mb` is for blocks of rows.
-EmbeddingMap embedding_map(const EmbeddedSplit& split, const EvalTask& task,
-                           const std::vector<int64_t>& items,
-                           int64_t memory_mb);
+EmbeddingScatter embedding_scatter(const EmbeddedSplit& split,
+                                   const EvalTask& task,
+                                   const std::vector<int64_t>& items,
+                                   int64_t memory_mb);
 
-/// Turns the axes round, each by itself, that go against those of another map
-/// of the same items.
-void turn_like(const EmbeddingMap& other, EmbeddingMap& map);
+/// Turns the axes round, each by itself, that go against those of another
+/// scatter of the same items.
+void turn_like(const EmbeddingScatter& other, EmbeddingScatter& scatter);
 
 }  // namespace kith

@@ -12,8 +12,8 @@ namespace kith {
 /// then the items, nearest first, framed green where they are right and red
 /// where they are wrong. Cells are `cell` pixels wide. `queries` are positions
 /// in the data set's list, one at least (asserted).
-Image gallery_picture(const DataSet& data, const std::vector<int64_t>& queries,
-                      const std::vector<std::vector<NeighbourItem>>& found,
-                      int cell);
+Image examples_picture(const DataSet& data, const std::vector<int64_t>& queries,
+                       const std::vector<std::vector<NeighbourItem>>& found,
+                       int cell);
 
 }  // namespace kith
