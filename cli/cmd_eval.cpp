@@ -4,9 +4,7 @@
 #include <torch/torch.h>
 
 #include "cli/common.h"
-#include "cli/corruption_suite.h"
 #include "cli/descriptor_flags.h"
-#include "cli/diagnose_split.h"
 #include "cli/metrics_table.h"
 #include "cli/score_flags.h"
 #include "cli/usage.h"
@@ -15,6 +13,8 @@
 #include "kith/core/json_text.h"
 #include "kith/core/log.h"
 #include "kith/core/timer.h"
+#include "kith/eval/corruption_suite.h"
+#include "kith/eval/diagnose_split.h"
 #include "kith/eval/embedded_split.h"
 #include "kith/image/encode.h"
 #include "kith/train/checkpoint.h"
@@ -113,20 +113,34 @@ struct Evaluation {
   std::vector<NamedMetric> metrics;
 };
 
+/// Those of --corruptions: all, or a list with commas.
+std::vector<NamedCorruption> corruptions_of(const std::string& text) {
+  if (text == "all") return published_corruptions();
+  std::vector<std::string> names(1);
+  for (const char c : text) {
+    if (c == ',') {
+      names.emplace_back();
+    } else {
+      names.back() += c;
+    }
+  }
+  return published_corruptions(names);
+}
+
 std::vector<CorruptedResult> score_corrupted(const Evaluation& evaluation) {
   std::vector<CorruptedResult> results;
   EmbedOptions embed = evaluation.embed;
   EvaluateOptions options = evaluation.flags.score.options();
   options.by_query = false;
-  for (const std::string& name :
-       corruption_names(evaluation.flags.corruptions)) {
-    log_info("corruption " + name);
-    embed.change = corruption_of(name, options.seed);
+  for (const NamedCorruption& corruption :
+       corruptions_of(evaluation.flags.corruptions)) {
+    log_info("corruption " + corruption.name);
+    embed.change = change_of(corruption, options.seed);
     const EmbeddedSplit embedded =
         embed_split(*evaluation.model.net, evaluation.data, evaluation.split,
                     evaluation.protocol, embed, progress_bar());
-    results.push_back(
-        {name, evaluate_split(embedded, evaluation.metrics, options)});
+    results.push_back({corruption.name,
+                       evaluate_split(embedded, evaluation.metrics, options)});
   }
   return results;
 }
@@ -195,14 +209,15 @@ void score(const Evaluation& evaluation, const EmbeddedSplit& embedded,
     write_png(folder + "/corruptions.png",
               corruption_examples(evaluation.data, embedded.rows_of,
                                   evaluation.model.net->input(),
-                                  corruption_names(flags.corruptions),
+                                  corruptions_of(flags.corruptions),
                                   static_cast<uint64_t>(flags.score.seed)));
   }
   write_file_atomically(folder + "/metrics.json", json_text(json) + "\n");
   if (flags.diagnostics) {
     write_file_atomically(
         folder + "/diagnostics.json",
-        diagnose_split(embedded, evaluation.data, flags.score.memory_mb,
+        diagnose_split(embedded, evaluation.data,
+                       {flags.score.memory_mb, worker_count(0)},
                        progress_bar()) +
             "\n");
   }
@@ -242,7 +257,7 @@ void run_eval(const EvalFlags& flags) {
       flags, model.config,
       flags.data.empty() ? section->find("name")->scalar : std::string());
   std::vector<NamedMetric> metrics = parse_metrics(options.metrics);
-  if (!flags.corruptions.empty()) corruption_names(flags.corruptions);
+  if (!flags.corruptions.empty()) corruptions_of(flags.corruptions);
   const std::unique_ptr<Protocol> protocol =
       protocol_registry()
           .at(options.protocol, "--protocol")

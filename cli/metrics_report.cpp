@@ -80,6 +80,21 @@ Json class_columns(const EvalResult& result, size_t part,
   return json;
 }
 
+void print_corruption_row(const std::string& name, const EvalResult& columns,
+                          const std::function<double(size_t)>& value) {
+  std::printf("%-18s", name.c_str());
+  for (size_t m = 0; m < columns.metrics.size(); ++m) {
+    const MetricValue& metric = columns.metrics[m];
+    if (!metric.list.empty()) continue;
+    const auto width =
+        static_cast<int>(std::max<size_t>(metric.name.size(), 8));
+    const double number = value(m);
+    std::printf("  %*s", width,
+                metric_text(number, metric.is_share, kPlainStyle).c_str());
+  }
+  std::printf("\n");
+}
+
 }  // namespace
 
 std::vector<MetricColumn> published_column(const ConfigNode& config) {
@@ -182,6 +197,39 @@ Json metrics_json(const EvalResult& result, const MetricsContext& context) {
   for (size_t part = 0; part < result.parts.size(); ++part) {
     json["by_class"][result.parts[part].name] =
         class_columns(result, part, context);
+  }
+  return json;
+}
+
+void print_corruptions(const EvalResult& clean,
+                       const std::vector<CorruptedResult>& corrupted) {
+  std::printf("\n%-18s", "");
+  for (const MetricValue& m : clean.metrics) {
+    if (!m.list.empty()) continue;
+    std::printf("  %*s", static_cast<int>(std::max<size_t>(m.name.size(), 8)),
+                m.name.c_str());
+  }
+  std::printf("\n");
+  print_corruption_row("clean", clean,
+                       [&](size_t m) { return clean.metrics[m].value; });
+  for (const CorruptedResult& one : corrupted) {
+    print_corruption_row(one.corruption, clean,
+                         [&](size_t m) { return one.result.metrics[m].value; });
+  }
+  print_corruption_row("mean of corrupted", clean, [&](size_t m) {
+    return mean_of_corrupted(corrupted, m);
+  });
+}
+
+nlohmann::ordered_json corruptions_json(
+    const std::vector<CorruptedResult>& corrupted,
+    const MetricsContext& context) {
+  auto json = nlohmann::ordered_json::object();
+  for (const CorruptedResult& one : corrupted) {
+    nlohmann::ordered_json values = metrics_json(one.result, context);
+    values.erase("definitions");
+    values.erase("protocol");
+    json[one.corruption] = values;
   }
   return json;
 }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kith/core/config.h"
+#include "kith/eval/corruption_suite.h"
 #include "kith/eval/evaluate.h"
 
 namespace kith {
@@ -47,5 +48,15 @@ struct MetricsContext {
 /// the metrics; and, if wanted, "by_class".
 nlohmann::ordered_json metrics_json(const EvalResult& result,
                                     const MetricsContext& context = {});
+
+/// A table: a row for each corruption, the clean images above, the mean of the
+/// corruptions below; a column for each metric.
+void print_corruptions(const EvalResult& clean,
+                       const std::vector<CorruptedResult>& corrupted);
+
+/// {"jpeg": {"recall_any@1": 0.9, ..., "intervals": {...}}, ...}
+nlohmann::ordered_json corruptions_json(
+    const std::vector<CorruptedResult>& corrupted,
+    const MetricsContext& context);
 
 }  // namespace kith

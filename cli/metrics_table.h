@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/corruption_suite.h"
 #include "cli/metrics_report.h"
 #include "kith/eval/evaluate.h"
 
