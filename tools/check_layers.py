@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what the files of kith/ include: folders, LibTorch, length, guard.
+"""Checks the files of kith/: what they include, their length, their guard, and
+that their messages name no flag of the program.
 
 usage: check_layers.py [ROOT]     check the checkout at ROOT (default: .)
        check_layers.py --self-test
@@ -63,6 +64,23 @@ def code_lines(text):
     return COMMENT.sub(blank, text).split("\n")
 
 
+# The program's flags are not the library's: its messages say "option 'out'",
+# which the program prints as --out. A sweep starts the program itself.
+FLAG = re.compile(r'(?<![\w<!-])--[a-z][a-z-]*')
+STARTS_PROGRAM = {"kith/study/sweep.cpp"}
+
+
+def check_messages(path, text, errors):
+    if path.as_posix() in STARTS_PROGRAM:
+        return
+    for match in COMMENT.finditer(text):
+        flag = match[0].startswith('"') and FLAG.search(match[0])
+        if flag:
+            line = text.count("\n", 0, match.start()) + 1
+            errors.append(f"{path}:{line}: a message names the flag {flag[0]};"
+                          f" say option '{flag[0][2:].replace('-', '_')}'")
+
+
 def check_include(path, folder, quote, target):
     """Why the file `path` (below ROOT) may not include `target`, or None."""
     if TORCH.match(target):
@@ -97,7 +115,8 @@ def check_include(path, folder, quote, target):
 
 
 def check_file(root, path, errors, warnings):
-    lines = code_lines((root / path).read_text(encoding="utf-8"))
+    text = (root / path).read_text(encoding="utf-8")
+    lines = code_lines(text)
     folder = path.parts[1] if len(path.parts) > 2 else None
     if folder is not None and folder not in ALLOWED:
         errors.append(f"{path}:1: kith/{folder} is not a known folder")
@@ -109,6 +128,7 @@ def check_file(root, path, errors, warnings):
         reason = match and check_include(path, folder, *match.groups())
         if reason:
             errors.append(f"{path}:{number}: {reason}")
+    check_messages(path, text, errors)
     if path.suffix in {".h", ".cuh"} and not any(map(PRAGMA_ONCE.match, lines)):
         errors.append(f"{path}:1: no #pragma once")
     length = len(lines) - (lines[-1] == "")
@@ -177,6 +197,12 @@ CASES = [
      "device code may not include LibTorch"),
     ({"kith/models/a.cuh": ONCE + "#include <c10/core/Device.h>\n"},
      "device code may not include LibTorch"),
+    ({"kith/eval/a.cpp": '\nconst char* a = "give --out, or";\n'},
+     "kith/eval/a.cpp:2: a message names the flag --out; say option 'out'"),
+    ({"kith/eval/a.cpp": 'f("x" + y + "--memory-mb");\n'},
+     "say option 'memory_mb'"),
+    ({"kith/eval/a.cpp": '// as "--out" says\n--count; f("a--b <!--c", "--");\n',
+      "kith/study/sweep.cpp": 'f("--out");\n'}, None),
     ({"kith/ops/a.h": "int f();\n"}, "kith/ops/a.h:1: no #pragma once"),
     ({"kith/ops/a.h": "// #pragma once\n"}, "no #pragma once"),
     ({"kith/ops/a.cpp": "\n" * 600}, "warning: 600 lines, over 400"),

@@ -291,7 +291,7 @@ ConfigNode parse_config(const std::string& yaml, const std::string& name) {
 }
 
 void apply_override(ConfigNode& root, const std::string& assignment) {
-  const std::string where = "--set " + assignment;
+  const std::string where = "option 'set' " + assignment;
   const size_t equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) {
     throw ConfigError(where + ": expected KEY=VALUE, such as loss.t2=0.01");

@@ -19,7 +19,7 @@ struct ConfigNode {
   bool quoted = false;  ///< "1" in quotes is text, never a number.
   std::vector<ConfigNode> items;
   std::vector<std::pair<std::string, ConfigNode>> entries;  ///< In file order.
-  std::string where;  ///< "recipe.yaml:12", "--set loss.k=3", or empty.
+  std::string where;  ///< "recipe.yaml:12", "option 'set' loss.k=3", or empty.
 
   // Out of line: the type holds vectors of itself, which is complete only
   // below.

@@ -52,7 +52,7 @@ std::vector<EvalTask> eval_tasks(const Protocol& protocol,
                     " has " +
                     (task.queries.empty() ? "no queries" : "an empty gallery") +
                     ": it cannot be evaluated; choose another split "
-                    "(eval.split, --split) or add images to it");
+                    "(eval.split, or option 'split') or add images to it");
   }
   return tasks;
 }
@@ -66,8 +66,7 @@ std::vector<std::string> usual_metrics(const std::string& protocol,
   if (!own.empty()) return own;
   std::string k = "1,2,4,8";
   if (data_set_registry().contains(data_set)) {
-    const char* known = data_set_registry().at(data_set, "").facts.recall_at;
-    if (*known != 0) k = known;
+    k = data_set_registry().at(data_set, "").traits.recall_at;
   }
   return {"recall_any@" + k, "map_at_r", "precision@1"};
 }

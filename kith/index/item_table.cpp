@@ -55,7 +55,7 @@ void write_items(const std::string& path, const ItemTable& items) {
         throw RunError(path + ": the paths and labels of " +
                        std::to_string(items.size()) +
                        " items take more than the 4 GiB that can be read "
-                       "again; make several indexes, or --export shards");
+                       "again; make several indexes, or export shards");
       }
       file.write(line);
     }

@@ -31,10 +31,10 @@ constexpr int64_t kRefusals = 64;
 std::string bind_remedy(const Error& error) {
   if (error == asio::error::address_family_not_supported ||
       error == boost::system::errc::address_not_available) {
-    return "--host must be an address of this machine, such as 127.0.0.1, or "
-           "0.0.0.0 for all of them";
+    return "option 'host' must be an address of this machine, such as "
+           "127.0.0.1, or 0.0.0.0 for all of them";
   }
-  return "take another --port (0: a free one)";
+  return "take another option 'port' (0: a free one)";
 }
 
 asio::ip::address parse_address(const std::string& host) {
@@ -42,7 +42,7 @@ asio::ip::address parse_address(const std::string& host) {
   asio::ip::address address =
       asio::ip::make_address(host == "localhost" ? "127.0.0.1" : host, error);
   if (!error) return address;
-  throw ConfigError("--host '" + host +
+  throw ConfigError("option 'host' '" + host +
                     "': expected an IP address, such as 127.0.0.1 for this "
                     "machine only or 0.0.0.0 for all");
 }

@@ -39,8 +39,8 @@ std::string checkpoint_in(const std::string& fold) {
 RunConfig fold_config(const std::string& fold) {
   if (!fs::exists(fold + "/metrics.json")) {
     throw DataError(fold +
-                    ": no finished training; train it with --set "
-                    "train.folds=N --set train.fold=I --out " +
+                    ": no finished training; train it with "
+                    "train.folds=N and train.fold=I, in " +
                     fold);
   }
   ConfigNode config = read_checkpoint_info(checkpoint_in(fold)).config;

@@ -111,7 +111,7 @@ std::string first_folder(const std::vector<std::string>& folders) {
     if (fs::is_directory(folder, ignored)) return folder;
   }
   throw DataError("no recipes in " + join(folders, " or ") +
-                  "; name their folder with --recipes");
+                  "; name their folder with option 'recipes'");
 }
 
 }  // namespace kith

@@ -104,7 +104,7 @@ std::vector<StudyRun> select_runs(const Study& study,
   }
   for (const std::string& label : only) {
     if (!std::count(known.begin(), known.end(), label)) {
-      throw_unknown("--only", "label", label, known);
+      throw_unknown("option 'only'", "label", label, known);
     }
   }
   std::vector<StudyRun> runs = study_runs(study);

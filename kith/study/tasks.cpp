@@ -29,8 +29,8 @@ void check_folder(const std::string& folder, const ConfigNode& config) {
   if (!fs::exists(path)) {
     if (!fs::exists(folder + "/config.yaml")) return;
     throw ConfigError(folder +
-                      " holds a run that no sweep began; choose another --out "
-                      "or delete the folder");
+                      " holds a run that no sweep began; choose another "
+                      "folder with option 'out' or delete the folder");
   }
   const std::string stored = read_file(path, kMaxConfigBytes);
   if (stored == to_yaml(config)) return;
@@ -42,7 +42,7 @@ void check_folder(const std::string& folder, const ConfigNode& config) {
                     "' differs from the configuration that the run in " +
                     folder +
                     " was begun with (study_config.yaml there); choose another "
-                    "--out or delete the folder");
+                    "folder with option 'out' or delete this one");
 }
 
 /// A training: its configuration is completed and its folder looked at.

@@ -97,9 +97,10 @@ RunConfig final_config(const RunConfig& config, int64_t best_epoch) {
 void check_holds_no_run(const std::string& folder) {
   for (const char* file : {"/config.yaml", "/selection/config.yaml"}) {
     if (!std::filesystem::exists(folder + file)) continue;
-    throw ConfigError(folder +
-                      " already holds a run; continue it with "
-                      "--resume or choose another --out");
+    throw ConfigError(
+        folder +
+        " already holds a run; continue it with "
+        "option 'resume' or choose another folder with option 'out'");
   }
 }
 

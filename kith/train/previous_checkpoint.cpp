@@ -49,11 +49,11 @@ std::string remedy_to_resume(const std::string& path) {
   const std::string previous = previous_checkpoint(path);
   if (!is_whole_safetensors(previous)) {
     return "; there is no whole one before it: start the run anew with another "
-           "--out";
+           "option 'out'";
   }
   return "; the one before it is whole. To go on from that, to the same "
          "numbers: mv " +
-         previous + " " + path + " and then --resume again";
+         previous + " " + path + " and then option 'resume' again";
 }
 
 }  // namespace kith

@@ -124,9 +124,9 @@ std::string run_path(const ConfigNode& config, const std::string& key,
       (is_elsewhere ? ", nor in " + start.folder + ", where the run was started"
                     : "") +
       (key == "data.path"
-           ? "; say where it is with --set data.path=PATH (kith train), --data "
-             "(kith eval) or --images (kith index)"
-           : "; give an absolute path with --set " + key + "=PATH"));
+           ? "; say where it is with option 'set' data.path=PATH (kith train), "
+             "option 'data' (kith eval) or option 'images' (kith index)"
+           : "; give an absolute path with option 'set' " + key + "=PATH"));
 }
 
 ConfigNode run_data(const ConfigNode& config) {

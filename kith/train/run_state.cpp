@@ -64,7 +64,7 @@ void RunState::load(const std::string& text, const std::string& path) {
     history = json.at("history");
     best = json.at("best");
     if (json.at("threads") != torch::get_num_threads()) {
-      log_warning("the run was started with --threads " +
+      log_warning("the run was started with option 'threads' " +
                   json.at("threads").dump() + " and goes on with " +
                   std::to_string(torch::get_num_threads()) +
                   ": results can differ in the last digits");

@@ -182,8 +182,9 @@ TEST(Options, NameTheUnknownKeyItsPlaceAndTheNearest) {
 TEST(Options, NameTheFlagOfAnOverride) {
   ConfigNode root = parse_config("rate: 1\n", "r.yaml");
   apply_override(root, "rates=[1, x]");
-  expect_error<ConfigError>([&] { read_options<Everything>(root, "loss"); },
-                            "--set rates=[1, x]: 'loss.rates' must be float");
+  expect_error<ConfigError>(
+      [&] { read_options<Everything>(root, "loss"); },
+      "option 'set' rates=[1, x]: 'loss.rates' must be float");
 }
 
 TEST(Options, ReportTypeAndConstraint) {

@@ -118,7 +118,7 @@ TEST(Registry, NamesTheFlagThatGaveAnUnknownName) {
   apply_override(root, "shape.name=boks");
   expect_error<ConfigError>(
       [&] { shape_registry().make(*root.find("shape"), "shape", 1.0); },
-      "--set shape.name=boks: unknown shape");
+      "option 'set' shape.name=boks: unknown shape");
 }
 
 TEST(Registry, NeedsAName) {

@@ -172,13 +172,13 @@ TEST_F(Server, SaysWhyItCannotStart) {
   HttpOptions options;
   options.port = server_->port();
   expect_error<RunError>([&] { HttpServer(options, echo_, metrics_); },
-                         std::to_string(options.port), "--port");
+                         std::to_string(options.port), "option 'port'");
   options.host = "example.org";
   expect_error<ConfigError>([&] { HttpServer(options, echo_, metrics_); },
                             "example.org", "IP address");
   options.host = "192.0.2.1";  // for examples: no machine has it
   expect_error<RunError>([&] { HttpServer(options, echo_, metrics_); },
-                         "192.0.2.1", "--host must be an address of this");
+                         "192.0.2.1", "option 'host' must be an address");
   EXPECT_TRUE(is_loopback("localhost"));
   EXPECT_TRUE(is_loopback("127.0.0.2"));
   EXPECT_TRUE(is_loopback("::1"));

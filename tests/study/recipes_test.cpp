@@ -216,7 +216,7 @@ TEST(RecipeFiles, AreFoundByName) {
   EXPECT_FALSE(read_recipe(dir.path(), "one.yaml").published);
   EXPECT_EQ(first_folder({dir.file("none"), dir.path()}), dir.path());
   expect_error<DataError>([&] { first_folder({dir.file("none")}); },
-                          "--recipes");
+                          "option 'recipes'");
   expect_error<DataError>([&] { recipe_files(dir.file("none")); }, "none");
 }
 

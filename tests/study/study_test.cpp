@@ -115,8 +115,8 @@ TEST(Study, OnlySomeRuns) {
   EXPECT_EQ(select_runs(study, {"with"}).size(), 4u);
   EXPECT_EQ(select_runs(study, {"with", "10"}).size(), 2u);
   EXPECT_EQ(select_runs(study, {"with", "without"}).size(), 8u);
-  expect_error<ConfigError>([&] { select_runs(study, {"wit"}); }, "--only",
-                            "'wit'", "with");
+  expect_error<ConfigError>([&] { select_runs(study, {"wit"}); },
+                            "option 'only'", "'wit'", "with");
 }
 
 TEST(Study, ColumnsAreTheMetricsOfTheRuns) {

@@ -84,7 +84,7 @@ TEST_F(Tasks, AChangedConfigurationIsRefused) {
   begin(0);
   load("  seeds: [0]\n", {"loss.t1=5"});
   expect_error<ConfigError>([&] { tasks(); }, "'loss.t1'", "out/seed-0",
-                            "--out", "delete");
+                            "option 'out'", "delete");
   // What does not change numbers may change.
   load("  seeds: [0]\n", {"train.workers=3"});
   EXPECT_THAT(states(), ElementsAre("seed-0 begun"));

@@ -220,7 +220,7 @@ TEST(ResumedRun, GoesOnFromTheCheckpointBeforeADamagedOne) {
   write_file_atomically(last, bytes);
   const auto resume = [&] { run_interrupted(config, data, folder, -1); };
   expect_error<DataError>(resume, last, "damaged", "to the same numbers",
-                          "mv " + previous + " " + last, "--resume");
+                          "mv " + previous + " " + last, "option 'resume'");
   std::filesystem::rename(previous, last);
   resume();
   EXPECT_TRUE(outcome(folder) == uninterrupted(config, data));
@@ -238,7 +238,8 @@ TEST(ResumedRun, DoesNotBeginAnewWhereACheckpointIsMissing) {
   const auto resume = [&] { run_interrupted(config, data, folder, -1); };
   expect_error<DataError>(resume, last, "is missing", "mv " + previous);
   write_file_atomically(previous, "no checkpoint");
-  expect_error<DataError>(resume, last, "is missing", "no whole one", "--out");
+  expect_error<DataError>(resume, last, "is missing", "no whole one",
+                          "option 'out'");
 }
 
 TEST(ResumedRun, RefusesAChangedConfigurationAndNamesTheKey) {

@@ -63,7 +63,7 @@ TEST_F(RunPlace, PathsAreFoundFromThere) {
   expect_error<DataError>([&] { run_path(run_, "train.init_from", "none"); },
                           "'train.init_from' is none",
                           fs::current_path().string(), dir_.file("work"),
-                          "--set train.init_from=");
+                          "option 'set' train.init_from=");
   expect_error<DataError>(
       [&] { run_data(config("data: {name: csv, path: no/such}")); },
       "'data.path' is no/such", fs::current_path().string());
