@@ -62,7 +62,7 @@ struct Expected {
 };
 
 std::optional<Expected> expected_counts(const DataSet& data, Split split) {
-  const std::optional<PublishedCounts> published = data.published();
+  const std::optional<PublishedCounts> published = data.traits().published;
   if (!published || split == Split::kValidation) return std::nullopt;
   if (split == Split::kTest) {
     return Expected{published->test_images, published->test_classes};
@@ -127,7 +127,7 @@ void report_counts(const DataSet& data, bool print, Json& json) {
     }
   }
   const std::vector<std::string> differences = published_differences(data);
-  if (data.published()) json["published_differences"] = differences;
+  if (data.traits().published) json["published_differences"] = differences;
   for (const std::string& difference : differences) {
     if (print) print_line("warning: " + difference);
   }

@@ -33,8 +33,19 @@ struct PartFacts {
   const char* golden = "";
   /// Of a loss on tuples: the miner it has unless a configuration names one.
   const char* miner = "";
-  /// Of a data set: the k of Recall@k that publications print: "1,2,4,8".
-  const char* recall_at = "";
+};
+
+/// What a kind of parts says of each besides its PartFacts: Base::Traits, if
+/// there is such a type.
+template <class Base>
+struct TraitsOf {
+  struct type {};
+};
+
+template <class Base>
+  requires requires { typename Base::Traits; }
+struct TraitsOf<Base> {
+  using type = typename Base::Traits;
 };
 
 /// The parts of one kind (losses, samplers, ...) by name. A part is a class
@@ -42,6 +53,7 @@ struct PartFacts {
 ///     class Type : public Base {
 ///       static constexpr const char* kSummary = "one line";
 ///       static constexpr PartFacts kFacts = {...};  // may be left out
+///       static constexpr Traits kTraits = {...};  // of Base; may be left out
 ///       using Options = ...;                      // has describe(OptionSet&)
 ///       Type(const Options&, const Args&...);     // or of options alone
 ///     };
@@ -54,6 +66,7 @@ class Registry {
   struct Entry {
     std::string summary;
     PartFacts facts;
+    typename TraitsOf<Base>::type traits;
     const std::type_info* type = nullptr;
     std::function<std::unique_ptr<Base>(const ConfigNode&, const std::string&,
                                         const Args&...)>
@@ -72,6 +85,7 @@ class Registry {
     entry.summary = Type::kSummary;
     entry.type = &typeid(Type);
     if constexpr (requires { Type::kFacts; }) entry.facts = Type::kFacts;
+    if constexpr (requires { Type::kTraits; }) entry.traits = Type::kTraits;
     entry.make = [](const ConfigNode& node, const std::string& section,
                     const Args&... args) -> std::unique_ptr<Base> {
       Options options = read_options<Options>(node, section, {"name"});

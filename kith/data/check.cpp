@@ -11,7 +11,7 @@
 namespace kith {
 
 std::vector<std::string> published_differences(const DataSet& data) {
-  const std::optional<PublishedCounts> published = data.published();
+  const std::optional<PublishedCounts> published = data.traits().published;
   if (!published) return {};
   std::vector<std::string> differences;
   const auto compare = [&](Split split, const char* what, int64_t count,
@@ -29,12 +29,13 @@ std::vector<std::string> published_differences(const DataSet& data) {
   compare(Split::kTest, "images", test.images, published->test_images);
   compare(Split::kTest, "classes", test.classes, published->test_classes);
   for (const auto& [name, expected] : published->lists) {
+    if (name == nullptr) break;
     const auto list = data.list().lists.find(name);
     const size_t count =
         list == data.list().lists.end() ? 0 : list->second.size();
     if (count == static_cast<size_t>(expected)) continue;
     differences.push_back(
-        "the list '" + name + "' has " + std::to_string(count) +
+        std::string("the list '") + name + "' has " + std::to_string(count) +
         " images, but published are " + std::to_string(expected) + " (" +
         published->source + ")");
   }

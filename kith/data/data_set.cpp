@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
+#include <iterator>
 
 #include "kith/core/log.h"
 #include "kith/image/decode.h"
@@ -11,32 +11,10 @@
 namespace kith {
 namespace {
 
-class FileSet final : public DataSet {
- public:
-  explicit FileSet(const std::vector<std::string>& paths) {
-    for (const std::string& path : paths) {
-      Item item;
-      item.path = path;
-      item.split = Split::kTest;
-      list_.items.push_back(std::move(item));
-    }
-  }
-};
-
-/// A data set's name and what lies in its folder.
-struct Layout {
-  std::string name;
-  std::vector<std::string> files;
-};
-
-std::vector<Layout>& layouts() {
-  static std::vector<Layout> all;
-  return all;
-}
-
-std::map<std::string, std::string>& usual_protocols() {
-  static std::map<std::string, std::string> all;
-  return all;
+/// The traits of a name that is registered, else those of any data set.
+DataSetTraits traits_of(const std::string& name) {
+  if (!data_set_registry().contains(name)) return {};
+  return data_set_registry().at(name, "").traits;
 }
 
 /// Name of the data set for what lies at `path`.
@@ -50,35 +28,34 @@ std::string recognise(const std::string& path) {
     return fs::exists(path + "/" + file);
   };
   if (has("dataset.csv")) return "csv";
-  std::set<std::string> found;
-  for (const Layout& layout : layouts()) {
-    if (std::all_of(layout.files.begin(), layout.files.end(), has)) {
-      found.insert(layout.name);
+  std::vector<std::string> found;
+  for (const auto& [name, entry] : data_set_registry().entries()) {
+    const auto fits = [&](const auto& layout) {
+      return layout[0] != nullptr &&
+             std::all_of(std::begin(layout), std::end(layout),
+                         [&](const char* file) { return !file || has(file); });
+    };
+    const auto& layouts = entry.traits.layouts;
+    if (std::any_of(std::begin(layouts), std::end(layouts), fits)) {
+      found.push_back(name);
     }
   }
   if (found.size() > 1) {
-    throw ConfigError(path + " holds several data sets: " +
-                      join({found.begin(), found.end()}) +
+    throw ConfigError(path + " holds several data sets: " + join(found) +
                       "; say which in a configuration, such as 'data: {name: " +
-                      *found.begin() + ", path: " + path + "}'");
+                      found.front() + ", path: " + path + "}'");
   }
-  return found.empty() ? "folder" : *found.begin();
+  return found.empty() ? "folder" : found.front();
 }
 
 }  // namespace
 
-bool add_layout(const std::string& name, std::vector<std::string> files) {
-  layouts().push_back({name, std::move(files)});
-  return true;
-}
-
-bool add_usual_protocol(const std::string& name, const std::string& protocol) {
-  return usual_protocols().emplace(name, protocol).second;
-}
-
 std::string usual_protocol(const std::string& data_set) {
-  const auto found = usual_protocols().find(data_set);
-  return found == usual_protocols().end() ? "standard" : found->second;
+  return traits_of(data_set).protocol;
+}
+
+std::string usual_colour(const std::string& data_set) {
+  return traits_of(data_set).colour;
 }
 
 Image DataSet::load(int64_t index) const {
@@ -125,7 +102,11 @@ std::unique_ptr<DataSet> open_data_set(const std::string& path) {
 }
 
 std::unique_ptr<DataSet> make_file_set(const std::vector<std::string>& paths) {
-  return std::make_unique<FileSet>(paths);
+  ImageList list;
+  for (const std::string& path : paths) {
+    list.items.push_back({.path = path, .split = Split::kTest});
+  }
+  return std::make_unique<ListDataSet>(std::move(list));
 }
 
 }  // namespace kith

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kith/core/registry.h"
@@ -19,20 +20,39 @@ struct PublishedCounts {
   int64_t train_classes = 0;
   int64_t test_images = 0;
   int64_t test_classes = 0;
-  std::string source;  ///< Where the numbers are from.
-  /// Images of each of ImageList::lists.
-  std::map<std::string, int64_t> lists = {};
+  const char* source = "";  ///< Where the numbers are from.
+
+  struct List {
+    const char* name = nullptr;
+    int64_t images = 0;
+  };
+  List lists[4] = {};  ///< Of ImageList::lists; the first without name ends.
+};
+
+/// What a data set's class says of it, in its kTraits.
+struct DataSetTraits {
+  /// A folder with all files of a row holds the data set, for open_data_set.
+  const char* layouts[4][4] = {};
+  /// The protocol that results are published with.
+  const char* protocol = "standard";
+  /// The k of Recall@k that publications print.
+  const char* recall_at = "1,2,4,8";
+  /// Of the pictures, "grey" or "rgb", where it is known without them.
+  const char* colour = "auto";
+  /// What the list should count, for data sets known from the literature.
+  std::optional<PublishedCounts> published = {};
 };
 
 /// A list of labelled images that can be loaded one by one.
 class DataSet {
  public:
+  using Traits = DataSetTraits;
+
   virtual ~DataSet() = default;
 
   const ImageList& list() const { return list_; }
 
-  /// What the list should count, for data sets known from the literature.
-  virtual std::optional<PublishedCounts> published() const { return {}; }
+  const DataSetTraits& traits() const { return traits_; }
 
   /// Makes the last `share` of the training classes the validation split.
   void hold_out_classes(double share) { kith::hold_out_classes(list_, share); }
@@ -48,6 +68,9 @@ class DataSet {
   Image load(int64_t index) const;
 
  protected:
+  explicit DataSet(const DataSetTraits& traits = {}, ImageList list = {})
+      : list_(std::move(list)), traits_(traits) {}
+
   const Item& item(int64_t index) const {
     return list_.items.at(static_cast<size_t>(index));
   }
@@ -56,6 +79,16 @@ class DataSet {
   virtual StoredImage read(int64_t index) const;
 
   ImageList list_;
+  DataSetTraits traits_;
+};
+
+/// A data set of the files in a list that a program has made itself:
+///
+///     ListDataSet data({.items = {{.path = "a.jpg", .label = 0},
+///                                 {.path = "b.jpg", .label = 1}}});
+class ListDataSet final : public DataSet {
+ public:
+  explicit ListDataSet(ImageList list) : DataSet({}, std::move(list)) {}
 };
 
 using DataSetRegistry = Registry<DataSet>;
@@ -65,19 +98,13 @@ DataSetRegistry& data_set_registry();
 /// in the test split too.
 std::unique_ptr<DataSet> make_data_set(const ConfigNode& section);
 
-/// Says that a folder with all of these files and folders holds the data set of
-/// this name, for open_data_set. Kept by the data set's own file:
-///
-///     const bool layout_added = add_layout("cub200", {"images.txt", ...});
-bool add_layout(const std::string& name, std::vector<std::string> files);
-
-/// Says that results on this data set are published with that protocol. Kept
-/// by the data set's own file, as its layout.
-bool add_usual_protocol(const std::string& name, const std::string& protocol);
-
 /// The protocol of an evaluation that names none: the one that the data set is
 /// published with, or "standard".
 std::string usual_protocol(const std::string& data_set);
+
+/// The colour of the pictures of a data set that knows it without them, "grey"
+/// or "rgb"; "auto" for all others.
+std::string usual_colour(const std::string& data_set);
 
 /// The data set at `path`: a list is `csv` (`oml` if it is named as OML's), a
 /// folder with a dataset.csv is `csv`, one in a published layout that data set,

@@ -1,15 +1,9 @@
 #include "kith/data/find_colour.h"
 
 #include <algorithm>
-#include <map>
 
 namespace kith {
 namespace {
-
-std::map<std::string, std::string>& colours() {
-  static std::map<std::string, std::string> all;
-  return all;
-}
 
 bool has_colour(const Image& image) {
   if (image.channels == 1) return false;
@@ -24,15 +18,6 @@ bool has_colour(const Image& image) {
 }
 
 }  // namespace
-
-bool add_colour(const std::string& name, const std::string& colour) {
-  return colours().emplace(name, colour).second;
-}
-
-std::string usual_colour(const std::string& data_set) {
-  const auto found = colours().find(data_set);
-  return found == colours().end() ? "auto" : found->second;
-}
 
 std::string find_colour(const DataSet& data) {
   // Not of the test split, which decides nothing, and without the copies that

@@ -1,7 +1,11 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "kith/core/error.h"
+#include "kith/core/options.h"
 
 namespace kith {
 
@@ -20,5 +24,13 @@ std::vector<std::string> sub_folders(const std::string& folder);
 /// DataError if `folder` is not a folder; `what` says what it should hold:
 /// "PATH: no such folder; expected WHAT there".
 void require_folder(const std::string& folder, const std::string& what);
+
+/// The options of the data set `name` if they are allowed and have a `path`;
+/// ConfigError if not.
+template <class T>
+T checked_with_path(T options, const std::string& name) {
+  if (options.path.empty()) throw ConfigError("'data.path' is missing");
+  return checked(std::move(options), name);
+}
 
 }  // namespace kith

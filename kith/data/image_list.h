@@ -20,35 +20,37 @@ Split parse_split(const std::string& text, const std::string& where);
 
 /// One image of a data set.
 struct Item {
-  std::string path;  ///< Of the file, or a made-up name if it is generated.
+  /// Of the file, or a made-up name if it is generated.
+  std::string path = {};
   int64_t label = 0;
   Split split = Split::kTrain;
   bool is_query = true;    ///< In query/gallery protocols. Without such lists
   bool is_gallery = true;  ///< every test image is both.
-  std::string category;    ///< A group of classes (an alphabet), or empty.
-  int quarter_turns = 0;   ///< Rotation by 90 degrees, counter-clockwise.
-  std::optional<Box> box;  ///< The picture is cropped to it, then turned.
+  std::string category = {};    ///< A group of classes (an alphabet), or empty.
+  int quarter_turns = 0;        ///< Rotation by 90 degrees, counter-clockwise.
+  std::optional<Box> box = {};  ///< The picture is cropped to it, then turned.
 };
 
 /// The images that answer a query, where no labels say so. An image is in one
 /// of the lists at most; those in none are wrong answers.
 struct QueryTruth {
   int64_t query = 0;
-  std::vector<int64_t> easy;  ///< Rising, as are the others.
-  std::vector<int64_t> hard;
-  std::vector<int64_t> junk;  ///< Neither right nor wrong.
+  std::vector<int64_t> easy = {};  ///< Rising, as are the others.
+  std::vector<int64_t> hard = {};
+  std::vector<int64_t> junk = {};  ///< Neither right nor wrong.
 };
 
 /// The images of a data set in a fixed order; an image is named by its
 /// position everywhere else.
 struct ImageList {
-  std::vector<Item> items;
-  std::map<int64_t, std::string> class_names;  ///< May lack labels.
+  std::vector<Item> items = {};
+  std::map<int64_t, std::string> class_names = {};  ///< May lack labels.
   bool has_query_gallery = false;
-  std::vector<QueryTruth> truths;  ///< Positions in `items`, by rising query.
+  /// Positions in `items`, by rising query.
+  std::vector<QueryTruth> truths = {};
   /// Rising positions of test images in lists of their own, such as the
   /// small, medium and large one of VehicleID.
-  std::map<std::string, std::vector<int64_t>> lists;
+  std::map<std::string, std::vector<int64_t>> lists = {};
 
   std::vector<int64_t> of_split(Split split) const;
   std::vector<int64_t> labels(const std::vector<int64_t>& indices) const;

@@ -32,7 +32,7 @@ TEST_F(GldV1Set, ReadsTheList) {
               ElementsAre("train/6:train/aaa.jpg", "train/6:train/bbb.jpg",
                           "train/7:train/ccc.jpg"));
   EXPECT_EQ(set->load(2).width, 8);
-  EXPECT_EQ(set->published()->train_images, 1060709);
+  EXPECT_EQ(set->traits().published->train_images, 1060709);
   EXPECT_THAT(log_.warnings(), IsEmpty());
   expect_recognised();
 }

@@ -49,7 +49,7 @@ TEST_F(GldV2Set, ReadsTrainingIndexAndQueries) {
   EXPECT_THAT(list.lists.at("public"), ElementsAre(6));
   EXPECT_THAT(list.lists.at("private"), ElementsAre(7));
   EXPECT_EQ(set->load(6).width, 8);
-  EXPECT_EQ(set->published()->train_classes, 81313);
+  EXPECT_EQ(set->traits().published->train_classes, 81313);
   EXPECT_THAT(log_.warnings(), IsEmpty());
   EXPECT_EQ(usual_protocol("gldv2"), "gldv2");
   expect_recognised();
@@ -59,7 +59,7 @@ TEST_F(GldV2Set, ReadsTheWholeTrainingList) {
   const auto set = open(", clean: false");
   EXPECT_EQ(set->list().of_split(Split::kTrain).size(), 3u);
   EXPECT_EQ(set->list().items[2].label, 9);
-  EXPECT_EQ(set->published()->train_images, 4132914);
+  EXPECT_EQ(set->traits().published->train_images, 4132914);
 }
 
 TEST_F(GldV2Set, FindsListsBesideTheImages) {
@@ -77,7 +77,7 @@ TEST_F(GldV2Set, WorksWithoutEitherSplit) {
   remove("train_clean.csv");
   const auto test = open();
   EXPECT_EQ(test->list().items.size(), 5u);
-  EXPECT_EQ(test->published()->train_images, 0);
+  EXPECT_EQ(test->traits().published->train_images, 0);
   write("train_clean.csv", "landmark_id,images\n5,abc1\n");
   remove("retrieval_solution_v2.1.csv");
   EXPECT_EQ(open()->list().items.size(), 1u);

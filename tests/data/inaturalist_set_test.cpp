@@ -39,7 +39,7 @@ TEST_F(INaturalistSet, NumbersClassesByName) {
   EXPECT_EQ(set->list().class_name(2), "Plantae/5221");
   EXPECT_EQ(set->list().items[3].category, "Fungi");
   EXPECT_EQ(set->load(0).width, 8);
-  EXPECT_EQ(set->published()->test_images, 136093);
+  EXPECT_EQ(set->traits().published->test_images, 136093);
   EXPECT_THAT(log_.warnings(), IsEmpty());
   EXPECT_EQ(usual_protocol("inaturalist"), "standard");
   expect_recognised();

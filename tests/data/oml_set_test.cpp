@@ -69,7 +69,7 @@ TEST_F(OmlSet, ReadsTheList) {
   EXPECT_FALSE(list.items[2].is_query);
   EXPECT_TRUE(list.items[2].is_gallery);
   EXPECT_EQ(set->load(2).width, 8);
-  EXPECT_FALSE(set->published().has_value());
+  EXPECT_FALSE(set->traits().published.has_value());
   EXPECT_EQ(open_data_set(dir_.path())->list().items.size(), 3u);
   EXPECT_TRUE(open_data_set(dir_.file("df.csv"))->list().has_query_gallery);
   EXPECT_THAT(log_.warnings(), IsEmpty());

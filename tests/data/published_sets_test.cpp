@@ -325,7 +325,7 @@ TEST_F(PublishedSet, IsRecognisedByItsFiles) {
   const auto recognised = [](const auto& write) {
     const TempDir dir;
     write(dir);
-    const auto published = open_data_set(dir.path())->published();
+    const auto published = open_data_set(dir.path())->traits().published;
     return published ? published->train_images : 0;
   };
   EXPECT_EQ(recognised([](auto& dir) { write_cars_one_file(dir); }), 8054);

@@ -141,7 +141,7 @@ TEST_F(RevisitedSet, IsKnownByThePublishedFiles) {
   EXPECT_EQ(set->list().truths.size(), 3u);
   EXPECT_THAT(published_differences(*set),
               ElementsAre(HasSubstr("published are 6392")));
-  EXPECT_FALSE(open()->published());
+  EXPECT_FALSE(open()->traits().published);
   EXPECT_EQ(usual_protocol("revisited"), "revisited");
 }
 

@@ -4,35 +4,17 @@
 #include "kith/core/error.h"
 #include "kith/core/quote.h"
 #include "kith/data/cars_annotations.h"
-#include "kith/data/data_set.h"
+#include "kith/data/image_files.h"
+#include "kith/data/published_sets.h"
 
 namespace kith {
 namespace {
 
 constexpr int64_t kCarTrainClasses = 98;
 
-struct Cars196Options {
-  std::string path;
-  bool crop_boxes = false;
-
-  void describe(OptionSet& set) {
-    set.add("path", path, std::string("The folder with ") + kCarFolder + ".")
-        .not_empty();
-    set.add("crop_boxes", crop_boxes,
-            "Crop each picture to the car, by the annotated box.");
-  }
-};
-
-/// Stanford Cars. Labels are the published class numbers, from 1; the published
-/// division of images, which has all classes on both sides, is not used.
-class Cars196 final : public DataSet {
+class Cars196Reader {
  public:
-  static constexpr const char* kSummary =
-      "Cars196 (Stanford Cars) as published: classes 1-98 train, 99-196 test";
-  using Options = Cars196Options;
-
-  explicit Cars196(const Options& options) {
-    if (options.path.empty()) throw ConfigError("'data.path' is missing");
+  explicit Cars196Reader(const Cars196Options& options) {
     CarAnnotations annotations = read_car_annotations(options.path);
     list_.class_names = std::move(annotations.class_names);
     std::unordered_map<std::string, std::string> places;
@@ -52,10 +34,7 @@ class Cars196 final : public DataSet {
     }
   }
 
-  std::optional<PublishedCounts> published() const override {
-    return PublishedCounts{8054, 98, 8131, 98,
-                           "the usual split of Cars196 by class"};
-  }
+  ImageList take() { return std::move(list_); }
 
  private:
   static Box box_of(const CarAnnotation& image) {
@@ -64,14 +43,22 @@ class Cars196 final : public DataSet {
     if (box.empty()) throw DataError(image.where + ": the box is empty");
     return box;
   }
+  ImageList list_;
 };
 
-const bool cars196_layouts_added[] = {
-    add_layout("cars196", {"cars_annos.mat"}),
-    add_layout("cars196", {"devkit/cars_train_annos.mat"}),
-    add_layout("cars196", {"anno_train.csv", "names.csv"})};
-
 }  // namespace
+
+void Cars196Options::describe(OptionSet& set) {
+  set.add("path", path, std::string("The folder with ") + kCarFolder + ".")
+      .not_empty();
+  set.add("crop_boxes", crop_boxes,
+          "Crop each picture to the car, by the annotated box.");
+}
+
+Cars196::Cars196(Options options)
+    : DataSet(kTraits,
+              Cars196Reader(checked_with_path(std::move(options), "cars196"))
+                  .take()) {}
 
 KITH_REGISTER(data_set_registry(), "cars196", Cars196);
 

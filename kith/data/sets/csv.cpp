@@ -8,26 +8,11 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/quote.h"
-#include "kith/data/data_set.h"
+#include "kith/data/file_sets.h"
+#include "kith/data/image_files.h"
 
 namespace kith {
 namespace {
-
-struct CsvSetOptions {
-  std::string path;
-  bool rotate_classes = false;
-
-  void describe(OptionSet& set) {
-    set.add("path", path,
-            "The list (path,label,split and optional is_query, is_gallery, "
-            "category, class, lists), or a folder with a dataset.csv. Image "
-            "paths are relative to it.")
-        .not_empty();
-    set.add("rotate_classes", rotate_classes,
-            "Rotations by 90, 180 and 270 degrees of a training class are "
-            "classes of their own.");
-  }
-};
 
 int64_t parse_label(const std::string& text, const std::string& where) {
   try {
@@ -38,19 +23,17 @@ int64_t parse_label(const std::string& text, const std::string& where) {
   }
 }
 
-class CsvDataSet final : public DataSet {
+class CsvSetReader {
  public:
-  static constexpr const char* kSummary = "a list of image files, dataset.csv";
-  using Options = CsvSetOptions;
-
-  explicit CsvDataSet(const Options& options) {
-    if (options.path.empty()) throw ConfigError("'data.path' is missing");
+  explicit CsvSetReader(const CsvSetOptions& options) {
     std::string file = options.path;
     if (std::filesystem::is_directory(file)) file += "/dataset.csv";
     root_ = std::filesystem::path(file).parent_path();
     read_list(read_csv(file));
     if (options.rotate_classes) add_rotated_classes(list_);
   }
+
+  ImageList take() { return std::move(list_); }
 
  private:
   /// Positions of the columns kith knows.
@@ -139,9 +122,26 @@ class CsvDataSet final : public DataSet {
   }
 
   std::filesystem::path root_;
+  ImageList list_;
 };
 
 }  // namespace
+
+void CsvSetOptions::describe(OptionSet& set) {
+  set.add("path", path,
+          "The list (path,label,split and optional is_query, is_gallery, "
+          "category, class, lists), or a folder with a dataset.csv. Image "
+          "paths are relative to it.")
+      .not_empty();
+  set.add("rotate_classes", rotate_classes,
+          "Rotations by 90, 180 and 270 degrees of a training class are "
+          "classes of their own.");
+}
+
+CsvDataSet::CsvDataSet(Options options)
+    : DataSet(
+          {},
+          CsvSetReader(checked_with_path(std::move(options), "csv")).take()) {}
 
 KITH_REGISTER(data_set_registry(), "csv", CsvDataSet);
 

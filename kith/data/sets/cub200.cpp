@@ -5,8 +5,8 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/quote.h"
-#include "kith/data/data_set.h"
 #include "kith/data/image_files.h"
+#include "kith/data/published_sets.h"
 #include "kith/io/csv.h"
 
 namespace kith {
@@ -14,30 +14,9 @@ namespace {
 
 constexpr int64_t kBirdTrainClasses = 100;
 
-struct Cub200Options {
-  std::string path;
-  bool crop_boxes = false;
-
-  void describe(OptionSet& set) {
-    set.add("path", path,
-            "The folder CUB_200_2011: images.txt, image_class_labels.txt, "
-            "classes.txt and images/.")
-        .not_empty();
-    set.add("crop_boxes", crop_boxes,
-            "Crop each picture to the bird, by bounding_boxes.txt.");
-  }
-};
-
-/// Caltech-UCSD Birds 200-2011. Labels are the published class numbers, from 1;
-/// train_test_split.txt, which splits images and not classes, is not used.
-class Cub200 final : public DataSet {
+class Cub200Reader {
  public:
-  static constexpr const char* kSummary =
-      "CUB-200-2011 as published: classes 1-100 train, 101-200 test";
-  using Options = Cub200Options;
-
-  explicit Cub200(const Options& options) : root_(options.path) {
-    if (root_.empty()) throw ConfigError("'data.path' is missing");
+  explicit Cub200Reader(const Cub200Options& options) : root_(options.path) {
     require_folder(root_, "images.txt and images/ of CUB_200_2011");
     require_folder(root_ + "/images", "the pictures of CUB_200_2011");
     read_classes();
@@ -46,10 +25,7 @@ class Cub200 final : public DataSet {
     if (options.crop_boxes) read_boxes();
   }
 
-  std::optional<PublishedCounts> published() const override {
-    return PublishedCounts{5864, 100, 5924, 100,
-                           "the usual split of CUB-200-2011 by class"};
-  }
+  ImageList take() { return std::move(list_); }
 
  private:
   /// Rows "<id> ...", no header, of so many columns; by id, each once.
@@ -174,12 +150,24 @@ class Cub200 final : public DataSet {
 
   std::string root_;
   std::map<int64_t, int64_t> item_of_id_;  ///< Position in the list.
+  ImageList list_;
 };
 
-const bool cub200_layout_added =
-    add_layout("cub200", {"images.txt", "image_class_labels.txt"});
-
 }  // namespace
+
+void Cub200Options::describe(OptionSet& set) {
+  set.add("path", path,
+          "The folder CUB_200_2011: images.txt, image_class_labels.txt, "
+          "classes.txt and images/.")
+      .not_empty();
+  set.add("crop_boxes", crop_boxes,
+          "Crop each picture to the bird, by bounding_boxes.txt.");
+}
+
+Cub200::Cub200(Options options)
+    : DataSet(kTraits,
+              Cub200Reader(checked_with_path(std::move(options), "cub200"))
+                  .take()) {}
 
 KITH_REGISTER(data_set_registry(), "cub200", Cub200);
 

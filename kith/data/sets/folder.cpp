@@ -4,7 +4,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
-#include "kith/data/data_set.h"
+#include "kith/data/file_sets.h"
 #include "kith/data/image_files.h"
 
 namespace kith {
@@ -12,35 +12,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct FolderOptions {
-  std::string path;
-  double test_fraction = 0.5;
-  bool rotate_classes = false;
-
-  void describe(OptionSet& set) {
-    set.add("path", path,
-            "Folder of folders: path/<class>/*, or "
-            "path/{train,test,validation}/<class>/*.")
-        .not_empty();
-    set.add("test_fraction", test_fraction,
-            "Without train and test folders: this share of the classes, the "
-            "last in name order, is the test split.")
-        .range(0, 1);
-    set.add("rotate_classes", rotate_classes,
-            "Rotations by 90, 180 and 270 degrees of a training class are "
-            "classes of their own.");
-  }
-};
-
-/// Classes are numbered in the order of their names over all splits, so a
-/// class that occurs in two splits has one number.
-class FolderDataSet final : public DataSet {
+class FolderReader {
  public:
-  static constexpr const char* kSummary = "a folder with one folder a class";
-  using Options = FolderOptions;
-
-  explicit FolderDataSet(const Options& options) {
-    if (options.path.empty()) throw ConfigError("'data.path' is missing");
+  explicit FolderReader(const FolderOptions& options) {
     if (!fs::is_directory(options.path)) {
       throw DataError(options.path + ": no such folder");
     }
@@ -66,6 +40,8 @@ class FolderDataSet final : public DataSet {
     }
     if (options.rotate_classes) add_rotated_classes(list_);
   }
+
+  ImageList take() { return std::move(list_); }
 
  private:
   void add_classes(const std::string& folder,
@@ -106,9 +82,28 @@ class FolderDataSet final : public DataSet {
   }
 
   std::vector<std::string> class_of_item_;
+  ImageList list_;
 };
 
 }  // namespace
+
+void FolderOptions::describe(OptionSet& set) {
+  set.add("path", path,
+          "Folder of folders: path/<class>/*, or "
+          "path/{train,test,validation}/<class>/*.")
+      .not_empty();
+  set.add("test_fraction", test_fraction,
+          "Without train and test folders: this share of the classes, the "
+          "last in name order, is the test split.")
+      .range(0, 1);
+  set.add("rotate_classes", rotate_classes,
+          "Rotations by 90, 180 and 270 degrees of a training class are "
+          "classes of their own.");
+}
+
+FolderDataSet::FolderDataSet(Options options)
+    : DataSet({}, FolderReader(checked_with_path(std::move(options), "folder"))
+                      .take()) {}
 
 KITH_REGISTER(data_set_registry(), "folder", FolderDataSet);
 

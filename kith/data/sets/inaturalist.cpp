@@ -3,9 +3,9 @@
 
 #include "kith/core/error.h"
 #include "kith/core/quote.h"
-#include "kith/data/data_set.h"
 #include "kith/data/image_files.h"
 #include "kith/data/item_sources.h"
+#include "kith/data/published_sets.h"
 #include "kith/io/text_rows.h"
 
 namespace kith {
@@ -13,54 +13,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFolder = "Inat_dataset_splits";
-constexpr const char* kTrainList = "Inaturalist_train_set1.txt";
-constexpr const char* kTestList = "Inaturalist_test_set1.txt";
+constexpr const char* kInatFolder = "Inat_dataset_splits";
+constexpr const char* kInatTrainList = "Inaturalist_train_set1.txt";
+constexpr const char* kInatTestList = "Inaturalist_test_set1.txt";
 
-struct INaturalistOptions {
-  std::string path;
-
-  void describe(OptionSet& set) {
-    set.add("path", path,
-            "The folder with train_val2018/ and, in Inat_dataset_splits/ or "
-            "beside it, Inaturalist_train_set1.txt and "
-            "Inaturalist_test_set1.txt.")
-        .not_empty();
-  }
-};
-
-/// iNaturalist 2018 in the split of Smooth-AP (Brown et al., ECCV 2020). A
-/// class is the last two folders of a picture, "Aves/2716", numbered from 0 by
-/// name over both lists; its category is the first of them.
-class INaturalist final : public DataSet {
+class INaturalistReader {
  public:
-  static constexpr const char* kSummary =
-      "iNaturalist 2018 in the split of Smooth-AP: 5690 classes train, 2452 "
-      "test";
-  static constexpr PartFacts kFacts = {.recall_at = "1,4,16,32"};
-  using Options = INaturalistOptions;
-
-  explicit INaturalist(const Options& options) : root_(options.path) {
-    if (root_.empty()) throw ConfigError("'data.path' is missing");
+  explicit INaturalistReader(const INaturalistOptions& options)
+      : root_(options.path) {
     require_folder(root_, "Inaturalist_train_set1.txt and train_val2018/");
     ItemSources sources;
-    read_list(kTrainList, Split::kTrain, sources);
-    read_list(kTestList, Split::kTest, sources);
+    read_list(kInatTrainList, Split::kTrain, sources);
+    read_list(kInatTestList, Split::kTest, sources);
     sources.check_once(list_);
     number_classes();
     require_folder(fs::path(list_.items.front().path).parent_path().string(),
                    "pictures of iNaturalist");
   }
 
-  std::optional<PublishedCounts> published() const override {
-    return PublishedCounts{325846, 5690, 136093, 2452,
-                           "Patel et al., CVPR 2022, Table 1"};
-  }
+  ImageList take() { return std::move(list_); }
 
  private:
   /// One path a line: "train_val2018/Aves/2716/HASH.jpg".
   void read_list(const std::string& name, Split split, ItemSources& sources) {
-    const std::string apart = root_ + "/" + kFolder + "/" + name;
+    const std::string apart = root_ + "/" + kInatFolder + "/" + name;
     TextRows rows(fs::exists(apart) ? apart : root_ + "/" + name);
     const size_t before = list_.items.size();
     while (rows.next()) {
@@ -104,14 +80,23 @@ class INaturalist final : public DataSet {
 
   std::string root_;
   std::map<std::string, int64_t> classes_;  ///< In which order they were met.
+  ImageList list_;
 };
 
-const bool inaturalist_layouts_added[] = {
-    add_layout("inaturalist", {std::string(kFolder) + "/" + kTrainList,
-                               std::string(kFolder) + "/" + kTestList}),
-    add_layout("inaturalist", {kTrainList, kTestList})};
-
 }  // namespace
+
+void INaturalistOptions::describe(OptionSet& set) {
+  set.add("path", path,
+          "The folder with train_val2018/ and, in Inat_dataset_splits/ or "
+          "beside it, Inaturalist_train_set1.txt and "
+          "Inaturalist_test_set1.txt.")
+      .not_empty();
+}
+
+INaturalist::INaturalist(Options options)
+    : DataSet(kTraits, INaturalistReader(
+                           checked_with_path(std::move(options), "inaturalist"))
+                           .take()) {}
 
 KITH_REGISTER(data_set_registry(), "inaturalist", INaturalist);
 

@@ -4,9 +4,9 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/quote.h"
-#include "kith/data/data_set.h"
 #include "kith/data/image_files.h"
 #include "kith/data/item_sources.h"
+#include "kith/data/published_sets.h"
 #include "kith/io/csv.h"
 #include "kith/io/text_rows.h"
 
@@ -16,37 +16,9 @@ namespace {
 constexpr const char* kPartition = "list_eval_partition.txt";
 constexpr const char* kBoxes = "list_bbox_inshop.txt";
 
-struct InShopOptions {
-  std::string path;
-  std::string images = "auto";
-  bool crop_boxes = false;
-
-  void describe(OptionSet& set) {
-    set.add("path", path,
-            "The folder with Eval/list_eval_partition.txt, or with that list "
-            "itself, and the pictures in img/ or img_highres/.")
-        .not_empty();
-    set.add("images", images,
-            "The folder of the pictures; auto: img if it is there, else "
-            "img_highres.")
-        .choices({"auto", "img", "img_highres"});
-    set.add("crop_boxes", crop_boxes,
-            "Crop each picture to the garment, by list_bbox_inshop.txt; the "
-            "boxes are those of img.");
-  }
-};
-
-/// In-Shop Clothes Retrieval of DeepFashion. The label of "id_00000002" is 2;
-/// the category is the folder above the item: "WOMEN/Dresses".
-class InShop final : public DataSet {
+class InShopReader {
  public:
-  static constexpr const char* kSummary =
-      "In-Shop Clothes (DeepFashion) as published: train, query and gallery";
-  static constexpr PartFacts kFacts = {.recall_at = "1,10,20,30,40,50"};
-  using Options = InShopOptions;
-
-  explicit InShop(const Options& options) : root_(options.path) {
-    if (root_.empty()) throw ConfigError("'data.path' is missing");
+  explicit InShopReader(const InShopOptions& options) : root_(options.path) {
     require_folder(root_, "list_eval_partition.txt of In-Shop Clothes");
     list_.has_query_gallery = true;
     find_images(options);
@@ -54,11 +26,7 @@ class InShop final : public DataSet {
     if (options.crop_boxes) read_boxes(find_file("Anno", kBoxes));
   }
 
-  std::optional<PublishedCounts> published() const override {
-    return PublishedCounts{25882, 3997, 14218 + 12612, 3985,
-                           "list_eval_partition.txt: 14218 query and 12612 "
-                           "gallery images in test"};
-  }
+  ImageList take() { return std::move(list_); }
 
  private:
   /// In the folder where it is published, or in the root.
@@ -70,7 +38,7 @@ class InShop final : public DataSet {
                     name + " is there");
   }
 
-  void find_images(const Options& options) {
+  void find_images(const InShopOptions& options) {
     std::vector<std::string> names = {options.images};
     if (options.images == "auto") names = {"img", "img_highres"};
     for (const std::string& name : names) {
@@ -211,14 +179,29 @@ class InShop final : public DataSet {
 
   std::string root_;
   std::string images_;
+  ImageList list_;
 };
 
-const bool inshop_layouts_added[] = {
-    add_layout("inshop", {std::string("Eval/") + kPartition}),
-    add_layout("inshop", {kPartition})};
-const bool inshop_protocol_added = add_usual_protocol("inshop", "inshop");
-
 }  // namespace
+
+void InShopOptions::describe(OptionSet& set) {
+  set.add("path", path,
+          "The folder with Eval/list_eval_partition.txt, or with that list "
+          "itself, and the pictures in img/ or img_highres/.")
+      .not_empty();
+  set.add("images", images,
+          "The folder of the pictures; auto: img if it is there, else "
+          "img_highres.")
+      .choices({"auto", "img", "img_highres"});
+  set.add("crop_boxes", crop_boxes,
+          "Crop each picture to the garment, by list_bbox_inshop.txt; the "
+          "boxes are those of img.");
+}
+
+InShop::InShop(Options options)
+    : DataSet(kTraits,
+              InShopReader(checked_with_path(std::move(options), "inshop"))
+                  .take()) {}
 
 KITH_REGISTER(data_set_registry(), "inshop", InShop);
 

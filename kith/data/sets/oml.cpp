@@ -9,7 +9,7 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/quote.h"
-#include "kith/data/data_set.h"
+#include "kith/data/file_sets.h"
 #include "kith/data/image_files.h"
 #include "kith/io/csv.h"
 
@@ -18,33 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct OmlOptions {
-  std::string path;
-  bool crop_boxes = false;
-
-  void describe(OptionSet& set) {
-    set.add("path", path,
-            "A list as Open Metric Learning writes it, df.csv or "
-            "df_with_bboxes.csv, or the folder with it. Image paths are "
-            "relative to it. Its split 'validation' is kith's validation "
-            "split.")
-        .not_empty();
-    set.add("crop_boxes", crop_boxes,
-            "Crop each picture that has a box (x_1, x_2, y_1, y_2) to it.");
-  }
-};
-
-/// The list of Open Metric Learning, with that project's rules: validation
-/// images are queries, gallery or both, and every query's class is in the
-/// gallery.
-class Oml final : public DataSet {
+class OmlReader {
  public:
-  static constexpr const char* kSummary =
-      "a list of Open Metric Learning, df.csv";
-  using Options = OmlOptions;
-
-  explicit Oml(const Options& options) : crop_(options.crop_boxes) {
-    if (options.path.empty()) throw ConfigError("'data.path' is missing");
+  explicit OmlReader(const OmlOptions& options) : crop_(options.crop_boxes) {
     const std::string file = find_list(options.path);
     root_ = fs::path(file).parent_path();
     const CsvTable table = read_csv(file);
@@ -60,6 +36,8 @@ class Oml final : public DataSet {
         fs::path(list_.items.front().path).parent_path().string(),
         "the first image of " + file + " (paths are relative to it)");
   }
+
+  ImageList take() { return std::move(list_); }
 
  private:
   /// Positions of the columns kith uses.
@@ -242,13 +220,26 @@ class Oml final : public DataSet {
 
   bool crop_;
   fs::path root_;
+  ImageList list_;
 };
-
-const bool oml_layouts_added[] = {add_layout("oml", {"df.csv"}),
-                              add_layout("oml", {"df_with_bboxes.csv"})};
 
 }  // namespace
 
-KITH_REGISTER(data_set_registry(), "oml", Oml);
+void OmlOptions::describe(OptionSet& set) {
+  set.add("path", path,
+          "A list as Open Metric Learning writes it, df.csv or "
+          "df_with_bboxes.csv, or the folder with it. Image paths are "
+          "relative to it. Its split 'validation' is kith's validation "
+          "split.")
+      .not_empty();
+  set.add("crop_boxes", crop_boxes,
+          "Crop each picture that has a box (x_1, x_2, y_1, y_2) to it.");
+}
+
+OmlDataSet::OmlDataSet(Options options)
+    : DataSet(kTraits,
+              OmlReader(checked_with_path(std::move(options), "oml")).take()) {}
+
+KITH_REGISTER(data_set_registry(), "oml", OmlDataSet);
 
 }  // namespace kith

@@ -4,9 +4,9 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
-#include "kith/data/data_set.h"
 #include "kith/data/ground_truth.h"
 #include "kith/data/image_files.h"
+#include "kith/data/published_sets.h"
 
 namespace kith {
 namespace {
@@ -15,42 +15,10 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxListBytes = uint64_t{256} << 20;
 
-struct RevisitedOptions {
-  std::string path;
-  std::string ground_truth;
-  std::string images = "jpg";
-  std::string distractors;
-  std::string distractor_images;
-  bool crop = true;
-
-  void describe(OptionSet& set) {
-    set.add("path", path,
-            "The folder; names of files and folders in the other options are "
-            "relative to it.")
-        .not_empty();
-    set.add("ground_truth", ground_truth,
-            "The lists, gnd_roxford5k.pkl, or JSON of the same content. Empty: "
-            "the only file gnd_*.pkl or gnd_*.json of the folder.");
-    set.add("images", images, "The folder of the images NAME.jpg.").not_empty();
-    set.add("distractors", distractors,
-            "A file of names of images, one a line (revisitop1m.txt), that the "
-            "gallery has besides. Empty: none.");
-    set.add("distractor_images", distractor_images, "The folder of those.");
-    set.add("crop", crop, "Crop each query to its box.");
-  }
-};
-
-/// Gallery, distractors, then queries, all in the test split. Which landmark a
-/// picture shows is not annotated: every image has a label of its own, its
-/// position, so that labels make no positives.
-class Revisited final : public DataSet {
+class RevisitedReader {
  public:
-  static constexpr const char* kSummary =
-      "ROxford5k, RParis6k: queries with lists of easy, hard and junk images";
-  using Options = RevisitedOptions;
-
-  explicit Revisited(const Options& options) : root_(options.path) {
-    if (options.path.empty()) throw ConfigError("'data.path' is missing");
+  explicit RevisitedReader(const RevisitedOptions& options)
+      : root_(options.path) {
     require_folder(options.path, "gnd_*.pkl and the images of ROxford, RParis");
     const std::string file = ground_truth_file(options);
     const GroundTruth truth = read_ground_truth(file);
@@ -77,11 +45,13 @@ class Revisited final : public DataSet {
   }
 
   /// Images and queries; landmarks are not classes here.
-  std::optional<PublishedCounts> published() const override {
+  std::optional<PublishedCounts> published() const {
     if (published_images_ == 0) return {};
     return PublishedCounts{0, 0, published_images_, 0,
                            "Radenovic et al., CVPR 2018, with 70 queries"};
   }
+
+  ImageList take() { return std::move(list_); }
 
  private:
   /// How many images the published lists name, with the queries; 0: of another
@@ -94,7 +64,7 @@ class Revisited final : public DataSet {
     return 0;
   }
 
-  std::string ground_truth_file(const Options& options) const {
+  std::string ground_truth_file(const RevisitedOptions& options) const {
     if (!options.ground_truth.empty()) {
       return (root_ / options.ground_truth).string();
     }
@@ -130,7 +100,7 @@ class Revisited final : public DataSet {
     list_.items.push_back(std::move(item));
   }
 
-  void add_distractors(const Options& options) {
+  void add_distractors(const RevisitedOptions& options) {
     if (options.distractor_images.empty()) {
       throw ConfigError(
           "'data.distractors' needs 'data.distractor_images', the folder of "
@@ -156,14 +126,33 @@ class Revisited final : public DataSet {
 
   fs::path root_;
   int64_t published_images_ = 0;
+  ImageList list_;
 };
-
-const bool revisited_layouts_added[] = {add_layout("revisited", {"gnd_roxford5k.pkl"}),
-                              add_layout("revisited", {"gnd_rparis6k.pkl"})};
-const bool revisited_protocol_added = add_usual_protocol("revisited", "revisited");
 
 }  // namespace
 
-KITH_REGISTER(data_set_registry(), "revisited", Revisited);
+void RevisitedOptions::describe(OptionSet& set) {
+  set.add("path", path,
+          "The folder; names of files and folders in the other options are "
+          "relative to it.")
+      .not_empty();
+  set.add("ground_truth", ground_truth,
+          "The lists, gnd_roxford5k.pkl, or JSON of the same content. Empty: "
+          "the only file gnd_*.pkl or gnd_*.json of the folder.");
+  set.add("images", images, "The folder of the images NAME.jpg.").not_empty();
+  set.add("distractors", distractors,
+          "A file of names of images, one a line (revisitop1m.txt), that the "
+          "gallery has besides. Empty: none.");
+  set.add("distractor_images", distractor_images, "The folder of those.");
+  set.add("crop", crop, "Crop each query to its box.");
+}
+
+RevisitedDataSet::RevisitedDataSet(Options options) : DataSet(kTraits) {
+  RevisitedReader reader(checked_with_path(std::move(options), "revisited"));
+  traits_.published = reader.published();
+  list_ = reader.take();
+}
+
+KITH_REGISTER(data_set_registry(), "revisited", RevisitedDataSet);
 
 }  // namespace kith

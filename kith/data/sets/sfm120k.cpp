@@ -6,8 +6,8 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/quote.h"
-#include "kith/data/data_set.h"
 #include "kith/data/image_files.h"
+#include "kith/data/published_sets.h"
 #include "kith/io/pickle.h"
 #include "kith/io/pickle_numpy.h"
 
@@ -16,36 +16,16 @@ namespace {
 
 using Kind = PickleNode::Kind;
 
-constexpr const char* kList = "retrieval-SfM-120k.pkl";
-constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
+constexpr const char* kSfmList = "retrieval-SfM-120k.pkl";
+constexpr uint64_t kMaxSfmBytes = uint64_t{256} << 20;
 
-struct Sfm120kOptions {
-  std::string path;
-
-  void describe(OptionSet& set) {
-    set.add("path", path,
-            "The folder with retrieval-SfM-120k.pkl and the pictures in ims/.")
-        .not_empty();
-  }
-};
-
-/// retrieval-SfM-120k (Radenovic et al., TPAMI 2019): a class is a cluster, one
-/// reconstruction of a place. The clusters of `val` are other places than those
-/// of `train`, whatever their numbers: their labels start above those. The
-/// pairs of queries and positives (qidxs, pidxs) are not used.
-class Sfm120k final : public DataSet {
+class Sfm120kReader {
  public:
-  static constexpr const char* kSummary =
-      "retrieval-SfM-120k as published: 3D models of landmarks, train and "
-      "validation";
-  using Options = Sfm120kOptions;
-
-  explicit Sfm120k(const Options& options)
-      : root_(options.path), file_(options.path + "/" + kList) {
-    if (root_.empty()) throw ConfigError("'data.path' is missing");
+  explicit Sfm120kReader(const Sfm120kOptions& options)
+      : root_(options.path), file_(options.path + "/" + kSfmList) {
     require_folder(root_, "retrieval-SfM-120k.pkl and ims/");
     require_folder(root_ + "/ims", "the pictures of retrieval-SfM-120k");
-    const std::string bytes = read_file(file_, kMaxBytes);
+    const std::string bytes = read_file(file_, kMaxSfmBytes);
     ByteStream in(bytes, file_);
     const Pickle pickle = read_pickle(in);
     Seen seen;
@@ -59,6 +39,8 @@ class Sfm120k final : public DataSet {
       list_.items[i].label += first;
     }
   }
+
+  ImageList take() { return std::move(list_); }
 
  private:
   using Seen = std::unordered_set<std::string>;
@@ -177,11 +159,21 @@ class Sfm120k final : public DataSet {
 
   std::string root_;
   std::string file_;
+  ImageList list_;
 };
 
-const bool sfm120k_layout_added = add_layout("sfm120k", {kList});
-
 }  // namespace
+
+void Sfm120kOptions::describe(OptionSet& set) {
+  set.add("path", path,
+          "The folder with retrieval-SfM-120k.pkl and the pictures in ims/.")
+      .not_empty();
+}
+
+Sfm120k::Sfm120k(Options options)
+    : DataSet(kTraits,
+              Sfm120kReader(checked_with_path(std::move(options), "sfm120k"))
+                  .take()) {}
 
 KITH_REGISTER(data_set_registry(), "sfm120k", Sfm120k);
 

@@ -3,8 +3,8 @@
 
 #include "kith/core/error.h"
 #include "kith/core/quote.h"
-#include "kith/data/data_set.h"
 #include "kith/data/image_files.h"
+#include "kith/data/published_sets.h"
 #include "kith/io/csv.h"
 
 namespace kith {
@@ -12,28 +12,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct SopOptions {
-  std::string path;
-
-  void describe(OptionSet& set) {
-    set.add("path", path,
-            "The folder Stanford_Online_Products: Ebay_train.txt, "
-            "Ebay_test.txt and the pictures; or the lists in Info_Files/ and "
-            "the pictures in images/.")
-        .not_empty();
-  }
-};
-
-/// Stanford Online Products. Labels are the published class numbers, from 1.
-class Sop final : public DataSet {
+class SopReader {
  public:
-  static constexpr const char* kSummary =
-      "Stanford Online Products as published: 11318 classes train, 11316 test";
-  static constexpr PartFacts kFacts = {.recall_at = "1,10,100,1000"};
-  using Options = SopOptions;
-
-  explicit Sop(const Options& options) : root_(options.path) {
-    if (root_.empty()) throw ConfigError("'data.path' is missing");
+  explicit SopReader(const SopOptions& options) : root_(options.path) {
     require_folder(root_, "Ebay_train.txt of Stanford_Online_Products");
     const bool apart = fs::exists(root_ + "/Info_Files/Ebay_train.txt");
     const std::string lists = apart ? root_ + "/Info_Files" : root_;
@@ -46,10 +27,7 @@ class Sop final : public DataSet {
                    "the pictures of Stanford_Online_Products");
   }
 
-  std::optional<PublishedCounts> published() const override {
-    return PublishedCounts{59551, 11318, 60502, 11316,
-                           "Ebay_train.txt and Ebay_test.txt"};
-  }
+  ImageList take() { return std::move(list_); }
 
  private:
   /// Where a text was first seen: "path:line".
@@ -115,14 +93,22 @@ class Sop final : public DataSet {
 
   std::string root_;
   std::string images_;
+  ImageList list_;
 };
 
-const bool sop_layout_added =
-    add_layout("sop", {"Ebay_train.txt", "Ebay_test.txt"});
-const bool study_layout_added = add_layout(
-    "sop", {"Info_Files/Ebay_train.txt", "Info_Files/Ebay_test.txt"});
-
 }  // namespace
+
+void SopOptions::describe(OptionSet& set) {
+  set.add("path", path,
+          "The folder Stanford_Online_Products: Ebay_train.txt, "
+          "Ebay_test.txt and the pictures; or the lists in Info_Files/ and "
+          "the pictures in images/.")
+      .not_empty();
+}
+
+Sop::Sop(Options options)
+    : DataSet(kTraits,
+              SopReader(checked_with_path(std::move(options), "sop")).take()) {}
 
 KITH_REGISTER(data_set_registry(), "sop", Sop);
 

@@ -4,54 +4,34 @@
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
-#include "kith/data/data_set.h"
 #include "kith/data/image_files.h"
+#include "kith/data/published_sets.h"
 #include "kith/io/csv.h"
 #include "kith/io/text_rows.h"
 
 namespace kith {
 namespace {
 
-constexpr const char* kTrainList = "train_test_split/train_list.txt";
+constexpr const char* kVehicleTrainList = "train_test_split/train_list.txt";
 constexpr const char* kModels = "attribute/model_attr.txt";
 
-struct TestList {
+struct VehicleTestList {
   const char* name;
   const char* file;
 };
-constexpr TestList kTestLists[] = {
+constexpr VehicleTestList kVehicleTestLists[] = {
     {"small", "train_test_split/test_list_800.txt"},
     {"medium", "train_test_split/test_list_1600.txt"},
     {"large", "train_test_split/test_list_2400.txt"}};
 
-struct VehicleIdOptions {
-  std::string path;
-
-  void describe(OptionSet& set) {
-    set.add("path", path,
-            "The folder VehicleID_V1.0: train_test_split/, image/ and, for the "
-            "category, attribute/model_attr.txt.")
-        .not_empty();
-  }
-};
-
-/// PKU VehicleID. Labels are the published numbers of vehicles; the category
-/// is the number of the vehicle's model, empty for vehicles without one. An
-/// image that is in several test lists is one item.
-class VehicleId final : public DataSet {
+class VehicleIdReader {
  public:
-  static constexpr const char* kSummary =
-      "PKU VehicleID as published: train list; small, medium and large lists "
-      "test";
-  static constexpr PartFacts kFacts = {.recall_at = "1,5"};
-  using Options = VehicleIdOptions;
-
-  explicit VehicleId(const Options& options) : root_(options.path) {
-    if (root_.empty()) throw ConfigError("'data.path' is missing");
+  explicit VehicleIdReader(const VehicleIdOptions& options)
+      : root_(options.path) {
     require_folder(root_, "train_test_split/ of VehicleID");
     require_folder(root_ + "/image", "the pictures of VehicleID");
-    read_list(kTrainList, Split::kTrain);
-    for (const TestList& list : kTestLists) {
+    read_list(kVehicleTrainList, Split::kTrain);
+    for (const VehicleTestList& list : kVehicleTestLists) {
       std::vector<int64_t> images = read_list(list.file, Split::kTest);
       std::sort(images.begin(), images.end());
       list_.lists[list.name] = std::move(images);
@@ -59,16 +39,7 @@ class VehicleId final : public DataSet {
     read_models();
   }
 
-  std::optional<PublishedCounts> published() const override {
-    return PublishedCounts{
-        110178,
-        13134,
-        0,
-        0,
-        "Patel et al., CVPR 2022, Table 1: 40365 test images, the sum of the "
-        "three lists",
-        {{"small", 7332}, {"medium", 12995}, {"large", 20038}}};
-  }
+  ImageList take() { return std::move(list_); }
 
  private:
   /// Rows "<image> <vehicle>". The positions of the list's images.
@@ -109,7 +80,7 @@ class VehicleId final : public DataSet {
     const Item& item = list_.items[static_cast<size_t>(entry->second)];
     if (item.split != split) {
       throw DataError(rows.where() + ": image " + std::to_string(image) +
-                      " is in " + kTrainList + " too");
+                      " is in " + kVehicleTrainList + " too");
     }
     if (item.label != vehicle) {
       throw DataError(rows.where() + ": image " + std::to_string(image) +
@@ -165,13 +136,22 @@ class VehicleId final : public DataSet {
 
   std::string root_;
   std::unordered_map<int64_t, int64_t> position_of_;  ///< Of an image's number.
+  ImageList list_;
 };
 
-const bool vehicleid_layout_added =
-    add_layout("vehicleid", {kTrainList, kTestLists[0].file});
-const bool vehicleid_protocol_added = add_usual_protocol("vehicleid", "vehicleid");
-
 }  // namespace
+
+void VehicleIdOptions::describe(OptionSet& set) {
+  set.add("path", path,
+          "The folder VehicleID_V1.0: train_test_split/, image/ and, for the "
+          "category, attribute/model_attr.txt.")
+      .not_empty();
+}
+
+VehicleId::VehicleId(Options options)
+    : DataSet(kTraits, VehicleIdReader(
+                           checked_with_path(std::move(options), "vehicleid"))
+                           .take()) {}
 
 KITH_REGISTER(data_set_registry(), "vehicleid", VehicleId);
 

@@ -1,54 +1,133 @@
 #include <algorithm>
+#include <filesystem>
 #include <unordered_map>
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/quote.h"
-#include "kith/data/data_set.h"
 #include "kith/data/image_files.h"
 #include "kith/data/item_sources.h"
-#include "kith/data/landmark_ids.h"
+#include "kith/data/published_sets.h"
 #include "kith/io/csv.h"
 #include "kith/io/text_rows.h"
 
 namespace kith {
 namespace {
 
+namespace fs = std::filesystem;
+
+/// Images of the Google Landmarks data sets have names of 16 hexadecimal
+/// digits. DataError that starts with `where` unless an id is at least three
+/// letters, digits, '_' or '-': a name that stays in its folder.
+void check_landmark_id(const std::string& id, const std::string& where) {
+  constexpr size_t kMaxSize = 200;  // names of files end at 255
+  const bool fits = std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+  if (fits && id.size() >= 3 && id.size() <= kMaxSize) return;
+  throw DataError(where + ": " + quote(id) +
+                  " is not the id of an image, such as 6e158a47eb2ca3f6");
+}
+
+/// Where the second version keeps an image: "a/b/c/abc0123456789def.jpg".
+std::string sharded_path(const std::string& id) {
+  return std::string() + id[0] + "/" + id[1] + "/" + id[2] + "/" + id + ".jpg";
+}
+
+class GldV1Reader {
+ public:
+  explicit GldV1Reader(const GldV1Options& options) {
+    require_folder(options.path, "train.csv of Google Landmarks");
+    images_ = find_images(options);
+    read_list((fs::path(options.path) / options.list).string());
+    report_missing(options.missing == "skip");
+  }
+
+  ImageList take() { return std::move(list_); }
+
+ private:
+  static std::string find_images(const GldV1Options& options) {
+    const fs::path root = options.path;
+    std::string folder = (root / options.images).string();
+    if (options.images.empty()) {
+      folder =
+          first_that_exists({(root / "train").string(), (root / "jpg").string(),
+                             (root / "images").string()});
+      if (folder.empty()) folder = (root / "train").string();
+    }
+    require_folder(folder,
+                   "the images ID.jpg of Google Landmarks ('data.images')");
+    return folder;
+  }
+
+  void read_list(const std::string& file) {
+    CsvRows rows(file);
+    const size_t id_column = rows.head().column("id");
+    const size_t label_column = rows.head().column("landmark_id");
+    ItemSources sources;
+    int64_t unnamed = 0;
+    while (const CsvRow* row = rows.next()) {
+      const std::string where = rows.head().where(*row);
+      const std::string& id = row->fields[id_column];
+      check_landmark_id(id, where);
+      if (row->fields[label_column] == "None") {
+        ++unnamed;
+        continue;
+      }
+      Item item;
+      item.label =
+          parse_integer(row->fields[label_column], where, "landmark_id");
+      item.path = images_ + "/" + id + ".jpg";
+      if (!fs::exists(item.path)) {
+        if (missing_++ == 0) first_missing_ = item.path + " (" + where + ")";
+        continue;
+      }
+      list_.items.push_back(std::move(item));
+      sources.add(file, row->line);
+    }
+    if (list_.items.empty() && missing_ == 0) {
+      throw DataError(file + ": the list has no images");
+    }
+    sources.check_once(list_);
+    if (unnamed > 0) {
+      log_info(file + ": " + std::to_string(unnamed) +
+               " images without a landmark (None) are left out");
+    }
+  }
+
+  void report_missing(bool skip) const {
+    if (missing_ == 0) return;
+    const size_t total = list_.items.size() + static_cast<size_t>(missing_);
+    const std::string message =
+        std::to_string(missing_) + " of " + std::to_string(total) +
+        " images are missing, the first is " + first_missing_;
+    if (list_.items.empty()) {
+      throw DataError(message + "; name their folder with 'data.images'");
+    }
+    if (!skip) {
+      throw DataError(message +
+                      "; fetch them, or leave them out with 'data.missing: "
+                      "skip'");
+    }
+    log_warning(message + "; they are left out");
+  }
+
+  std::string images_;
+  int64_t missing_ = 0;
+  std::string first_missing_;
+  ImageList list_;
+};
+
 constexpr const char* kTrain = "train.csv";
 constexpr const char* kClean = "train_clean.csv";
 constexpr const char* kIndex = "index.csv";
 constexpr const char* kSolution = "retrieval_solution_v2.1.csv";
 
-struct GldV2Options {
-  std::string path;
-  bool clean = true;
-
-  void describe(OptionSet& set) {
-    set.add("path", path,
-            "The folder with train/, index/ and test/, whose images are "
-            "a/b/c/ID.jpg, and the published lists beside or in them.")
-        .not_empty();
-    set.add("clean", clean,
-            "Train on the cleaned list, train_clean.csv; otherwise on all of "
-            "train.csv.");
-  }
-};
-
-/// Google Landmarks, second version. The training split has landmarks for
-/// labels. The test split is the index, then those queries that have right
-/// answers in it, which lists say and not labels: every such image has a label
-/// of its own. Queries are in the lists "public" and "private". Either split
-/// may be absent.
-class GldV2 final : public DataSet {
+class GldV2Reader {
  public:
-  static constexpr const char* kSummary =
-      "Google Landmarks v2 as published: train_clean.csv or train.csv; queries "
-      "and index test";
-  using Options = GldV2Options;
-
-  explicit GldV2(const Options& options)
+  explicit GldV2Reader(const GldV2Options& options)
       : root_(options.path), clean_(options.clean) {
-    if (root_.empty()) throw ConfigError("'data.path' is missing");
     require_folder(root_, "train_clean.csv of Google Landmarks v2");
     const std::string train = find("train", clean_ ? kClean : kTrain);
     const std::string solution = find("test", kSolution);
@@ -63,7 +142,7 @@ class GldV2 final : public DataSet {
     sources_ = {};
   }
 
-  std::optional<PublishedCounts> published() const override {
+  PublishedCounts published() const {
     PublishedCounts counts;
     counts.source = "Weyand et al., CVPR 2020";
     if (next_label_ == 0) return counts;  // no training split
@@ -71,6 +150,8 @@ class GldV2 final : public DataSet {
     counts.train_classes = clean_ ? 81313 : 203094;
     return counts;
   }
+
+  ImageList take() { return std::move(list_); }
 
  private:
   /// A list in the root or in the folder of its images; empty if it is in
@@ -213,17 +294,51 @@ class GldV2 final : public DataSet {
   bool clean_;
   int64_t next_label_ = 0;  ///< Above all landmarks; 0 without training split.
   ItemSources sources_;
+  ImageList list_;
 };
-
-const bool gldv2_layouts_added[] = {
-    add_layout("gldv2", {kClean}),
-    add_layout("gldv2", {std::string("train/") + kClean}),
-    add_layout("gldv2", {kSolution}),
-    add_layout("gldv2", {std::string("test/") + kSolution})};
-const bool gldv2_protocol_added = add_usual_protocol("gldv2", "gldv2");
 
 }  // namespace
 
+void GldV1Options::describe(OptionSet& set) {
+  set.add("path", path,
+          "The folder; names of files and folders in the other options are "
+          "relative to it.")
+      .not_empty();
+  set.add("list", list,
+          "A CSV file with the columns id and landmark_id, such as a "
+          "cleaned selection of train.csv.")
+      .not_empty();
+  set.add("images", images,
+          "The folder of the images ID.jpg. Empty: the first of train, jpg "
+          "and images that is there.");
+  set.add("missing", missing,
+          "Images of the list without a file: an error, or left out with a "
+          "warning that counts them.")
+      .choices({"error", "skip"});
+}
+
+GldV1::GldV1(Options options)
+    : DataSet(
+          kTraits,
+          GldV1Reader(checked_with_path(std::move(options), "gldv1")).take()) {}
+
+void GldV2Options::describe(OptionSet& set) {
+  set.add("path", path,
+          "The folder with train/, index/ and test/, whose images are "
+          "a/b/c/ID.jpg, and the published lists beside or in them.")
+      .not_empty();
+  set.add("clean", clean,
+          "Train on the cleaned list, train_clean.csv; otherwise on all of "
+          "train.csv.");
+}
+
+GldV2::GldV2(Options options) : DataSet(kTraits) {
+  GldV2Reader reader(checked_with_path(std::move(options), "gldv2"));
+  traits_.published = reader.published();
+  list_ = reader.take();
+}
+
+KITH_REGISTER(data_set_registry(), "gldv1", GldV1);
 KITH_REGISTER(data_set_registry(), "gldv2", GldV2);
 
 }  // namespace kith
