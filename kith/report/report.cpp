@@ -7,7 +7,7 @@
 #include "kith/report/assets.h"
 #include "kith/report/pictures.h"
 #include "kith/report/section.h"
-#include "kith/report/words.h"
+#include "kith/report/page_parts.h"
 
 namespace kith {
 namespace {

@@ -7,10 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "kith/chart/chart.h"
-#include "kith/report/chart_figure.h"
-#include "kith/report/class_colour.h"
+#include "kith/report/page_parts.h"
 #include "kith/report/section.h"
-#include "kith/report/words.h"
 #include "tests/report/synthetic_report.h"
 #include "tests/support/markup.h"
 

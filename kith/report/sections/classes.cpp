@@ -4,16 +4,15 @@
 #include "kith/chart/html.h"
 #include "kith/chart/mark_chart.h"
 #include "kith/chart/svg.h"
-#include "kith/report/chart_figure.h"
+#include "kith/report/page_parts.h"
 #include "kith/report/section.h"
-#include "kith/report/words.h"
 
 namespace kith {
 namespace {
 
 constexpr size_t kWorst = 10;
 constexpr size_t kMostRows = 1000;  // a page with more opens slowly
-constexpr size_t kMostPoints = 400;
+constexpr size_t kMostClassPoints = 400;
 
 using Scores = std::map<int64_t, const ClassScore*>;  // by label
 
@@ -78,7 +77,7 @@ class GroupClasses {
       series.style = MarkStyle::kCurve;
       series.colour = runs_[i];
       if (report_.runs.size() > 1) series.name = report_.runs[runs_[i]].name;
-      const size_t points = std::min(recalls.size(), kMostPoints);
+      const size_t points = std::min(recalls.size(), kMostClassPoints);
       for (size_t k = 0; k < points; ++k) {
         const size_t at = k * recalls.size() / points;
         const double share =

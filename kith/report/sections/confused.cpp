@@ -1,7 +1,7 @@
 #include "kith/chart/html.h"
+#include "kith/report/page_parts.h"
 #include "kith/report/pictures.h"
 #include "kith/report/section.h"
-#include "kith/report/words.h"
 
 namespace kith {
 namespace {

@@ -3,11 +3,10 @@
 #include <cmath>
 #include <set>
 
-#include "kith/report/metric_record.h"
 #include "kith/core/number_text.h"
-#include "kith/report/runs_table.h"
+#include "kith/report/metric_record.h"
+#include "kith/report/page_parts.h"
 #include "kith/report/section.h"
-#include "kith/report/words.h"
 
 namespace kith {
 namespace {

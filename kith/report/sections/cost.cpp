@@ -4,12 +4,10 @@
 #include <cmath>
 
 #include "kith/chart/share_bars.h"
-#include "kith/report/chart_figure.h"
 #include "kith/core/number_text.h"
-#include "kith/report/runs_table.h"
+#include "kith/report/page_parts.h"
 #include "kith/report/section.h"
 #include "kith/report/step_sums.h"
-#include "kith/report/words.h"
 
 namespace kith {
 namespace {

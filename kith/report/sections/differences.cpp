@@ -1,7 +1,6 @@
 #include "kith/core/number_text.h"
-#include "kith/report/runs_table.h"
+#include "kith/report/page_parts.h"
 #include "kith/report/section.h"
-#include "kith/report/words.h"
 
 namespace kith {
 

@@ -3,9 +3,9 @@
 #include <string_view>
 
 #include "kith/chart/html.h"
+#include "kith/report/page_parts.h"
 #include "kith/report/pictures.h"
 #include "kith/report/section.h"
-#include "kith/report/words.h"
 
 namespace kith {
 namespace {

@@ -6,13 +6,11 @@
 #include <set>
 
 #include "kith/chart/chart.h"
-#include "kith/eval/metric.h"
-#include "kith/report/chart_figure.h"
-#include "kith/report/metric_record.h"
 #include "kith/core/number_text.h"
-#include "kith/report/runs_table.h"
+#include "kith/eval/metric.h"
+#include "kith/report/metric_record.h"
+#include "kith/report/page_parts.h"
 #include "kith/report/section.h"
-#include "kith/report/words.h"
 
 namespace kith {
 namespace {

@@ -1,10 +1,9 @@
 // What each run was, and its whole configuration.
 
-#include "kith/core/options.h"
 #include "kith/core/number_text.h"
-#include "kith/report/runs_table.h"
+#include "kith/core/options.h"
+#include "kith/report/page_parts.h"
 #include "kith/report/section.h"
-#include "kith/report/words.h"
 
 namespace kith {
 namespace {

@@ -3,11 +3,9 @@
 
 #include "kith/chart/html.h"
 #include "kith/chart/svg.h"
-#include "kith/report/chart_figure.h"
-#include "kith/report/class_colour.h"
+#include "kith/report/page_parts.h"
 #include "kith/report/pictures.h"
 #include "kith/report/section.h"
-#include "kith/report/words.h"
 
 namespace kith {
 namespace {

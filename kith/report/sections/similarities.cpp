@@ -2,9 +2,8 @@
 
 #include "kith/chart/chart.h"
 #include "kith/chart/html.h"
-#include "kith/report/chart_figure.h"
+#include "kith/report/page_parts.h"
 #include "kith/report/section.h"
-#include "kith/report/words.h"
 
 namespace kith {
 namespace {

@@ -3,9 +3,8 @@
 
 #include "kith/chart/mark_chart.h"
 #include "kith/chart/svg.h"
-#include "kith/report/chart_figure.h"
+#include "kith/report/page_parts.h"
 #include "kith/report/section.h"
-#include "kith/report/words.h"
 
 namespace kith {
 namespace {

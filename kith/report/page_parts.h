@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kith/chart/html.h"
 #include "kith/report/report.h"
 
 namespace kith {
@@ -29,6 +30,23 @@ std::string note(const std::string& text);
 
 /// "<h3>...</h3>", or what `level` says, of HTML.
 std::string heading(int level, const std::string& html);
+
+/// A table with a first column and one for each run, under its name; without
+/// rows. With one run there is no head, for nothing has to be told apart.
+HtmlTable table_of_runs(const Report& report, const std::string& first,
+                        const std::string& label, bool numbers);
+
+/// What is folded away until it is wanted. `body` is HTML.
+std::string folded(const std::string& summary, const std::string& body);
+
+/// A chart of a report: <figure class="chart" data-chart="ID">. Its style is
+/// taken out, for the page has it once. Charts in a <div class="charts"> stand
+/// side by side where there is room.
+std::string chart_figure(const std::string& id, const std::string& svg);
+
+/// "#rrggbb" of the n-th class: hues a golden angle apart, so that classes
+/// near in number differ, and a luminance that is seen on white and on black.
+std::string class_colour(int64_t number);
 
 /// What is drawn of a run, if there is anything: else null.
 const RunInsight* insight_of(const Report& report, size_t run);
