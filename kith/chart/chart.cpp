@@ -10,13 +10,14 @@
 #include "kith/chart/svg_series.h"
 
 namespace kith {
-namespace {
-
-constexpr size_t kColumns = 400;  // about one per unit of the plot's width
 
 bool drawable(const ChartPoint& point) {
   return plottable(point.x) && plottable(point.y);
 }
+
+namespace {
+
+constexpr size_t kColumns = 400;  // about one per unit of the plot's width
 
 std::vector<ChartPoint> smooth(const std::vector<ChartPoint>& points,
                                double weight) {

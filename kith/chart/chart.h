@@ -10,6 +10,9 @@ struct ChartPoint {
   double y = 0.0;
 };
 
+/// Whether a chart can show both coordinates.
+bool drawable(const ChartPoint& point);
+
 struct LineSeries {
   std::string name;
   std::vector<ChartPoint> points;  ///< In drawing order, usually rising x.

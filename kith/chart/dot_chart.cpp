@@ -10,13 +10,12 @@
 namespace kith {
 namespace {
 
-constexpr double kWidth = 640.0;
-constexpr double kRow = 18.0;       // of a series within a group
-constexpr double kGroupGap = 8.0;   // between groups
-constexpr double kBar = 12.0;       // thickness
-constexpr double kNumbers = 104.0;  // the column of figures
+constexpr double kDotWidth = 640.0;
+constexpr double kSeriesRow = 18.0;  // of a series within a group
+constexpr double kGroupGap = 8.0;    // between groups
+constexpr double kBar = 12.0;        // thickness
+constexpr double kNumbers = 104.0;   // the column of figures
 constexpr double kMostName = 250.0;
-
 
 class Rows {
  public:
@@ -43,12 +42,12 @@ class Rows {
 
   std::string draw() {
     std::string head;
-    plot_.top = svg_add_head(head, note(), legend(), kWidth) + 8.0;
+    plot_.top = svg_add_head(head, note(), legend(), kDotWidth) + 8.0;
     plot_.bottom =
         plot_.top + std::max(height() * static_cast<double>(groups()), 40.0);
     plot_.left = name_width() + 12.0;
-    plot_.right = kWidth - kNumbers;
-    svg_ = svg_open(chart_.title, kWidth, plot_.bottom + 46.0) + head;
+    plot_.right = kDotWidth - kNumbers;
+    svg_ = svg_open(chart_.title, kDotWidth, plot_.bottom + 46.0) + head;
     for (const double tick : axis_.ticks()) {
       const double x = plot_.x(axis_, tick);
       svg_ += svg_line(x, plot_.top, x, plot_.bottom, "g");
@@ -63,8 +62,8 @@ class Rows {
   size_t groups() const { return chart_.groups.size(); }
 
   double height() const {
-    return kGroupGap + kRow * static_cast<double>(
-                                  std::max<size_t>(chart_.series.size(), 1));
+    return kGroupGap + kSeriesRow * static_cast<double>(std::max<size_t>(
+                                        chart_.series.size(), 1));
   }
 
   double name_width() const {
@@ -101,12 +100,12 @@ class Rows {
     const double top = plot_.top + height() * static_cast<double>(group);
     svg_ += svg_text(plot_.left - 10, top + height() / 2 + 4.5, "e",
                      svg_fit(chart_.groups[group], kMostName));
-    if (group > 0) svg_ += svg_line(0, top, kWidth, top, "g");
+    if (group > 0) svg_ += svg_line(0, top, kDotWidth, top, "g");
     for (size_t i = 0; i < chart_.series.size(); ++i) {
       const DotSeries& series = chart_.series[i];
       if (group >= series.values.size()) continue;
       const double y =
-          top + kGroupGap / 2 + kRow * (static_cast<double>(i) + 0.5);
+          top + kGroupGap / 2 + kSeriesRow * (static_cast<double>(i) + 0.5);
       add_value(series, chart_.groups[group], series.values[group], y);
     }
   }
@@ -119,7 +118,7 @@ class Rows {
             ? "–"
             : format_fixed(v.value, 2) +
                   (is_interval(v.half) ? " ± " + format_fixed(v.half, 2) : "");
-    svg_ += svg_text(kWidth, y + 4.5, "v n e", figures);
+    svg_ += svg_text(kDotWidth, y + 4.5, "v n e", figures);
     const std::string name =
         group + (series.name.empty() ? "" : ", " + series.name);
     if (known) {

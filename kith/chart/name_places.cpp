@@ -5,8 +5,8 @@
 namespace kith {
 namespace {
 
-constexpr double kReach = 4.0;  // of a point's mark
-constexpr double kGap = 3.0;    // between the mark and its name
+constexpr double kReach = 4.0;    // of a point's mark
+constexpr double kNameGap = 3.0;  // between the mark and its name
 
 NameBox box_at(double left, double top, double width, double height) {
   return {left, top, left + width, top + height};
@@ -20,7 +20,7 @@ void NamePlaces::add_point(double x, double y) {
 
 std::optional<NameBox> NamePlaces::take(double x, double y, double width,
                                         double height) {
-  const double away = kReach + kGap;
+  const double away = kReach + kNameGap;
   const NameBox places[] = {
       box_at(x + away, y - height / 2, width, height),
       box_at(x - away - width, y - height / 2, width, height),

@@ -11,12 +11,12 @@ namespace kith {
 namespace {
 
 constexpr double kPanel = 200.0;
-constexpr double kGap = 28.0;
+constexpr double kPanelGap = 28.0;
 constexpr double kLeft = 1.0;
-constexpr double kWidth = 2 * kLeft + 4 * kPanel + 3 * kGap;
+constexpr double kToyWidth = 2 * kLeft + 4 * kPanel + 3 * kPanelGap;
 constexpr double kTop = 58.0;   // above the first row: title and legend
 constexpr double kHead = 44.0;  // of a row, above its panels
-constexpr double kRow = kHead + kPanel + 30.0;
+constexpr double kPanelRow = kHead + kPanel + 30.0;
 constexpr double kDot = 3.2;
 
 /// A square of the picture.
@@ -40,10 +40,6 @@ std::string mark(double x, double y, size_t series, bool test) {
          svg_number(x + reach) + " " + svg_number(y) + "L" + svg_number(x) +
          " " + svg_number(y + reach) + "L" + svg_number(x - reach) + " " +
          svg_number(y) + "Z" + end;
-}
-
-bool drawable(const ChartPoint& point) {
-  return plottable(point.x) && plottable(point.y);
 }
 
 std::string frame(const Panel& panel) {
@@ -115,13 +111,13 @@ std::string draw_spectrum(const Panel& panel,
 
 std::string draw_row(const ToyRow& row, double top) {
   const auto panel = [&](int column) {
-    return Panel{kLeft + column * (kPanel + kGap), top + kHead};
+    return Panel{kLeft + column * (kPanel + kPanelGap), top + kHead};
   };
-  std::string svg = svg_line(kLeft, top, kWidth - kLeft, top, "g");
-  const std::string title = svg_fit(row.title, kWidth / 2, 15);
+  std::string svg = svg_line(kLeft, top, kToyWidth - kLeft, top, "g");
+  const std::string title = svg_fit(row.title, kToyWidth / 2, 15);
   svg += svg_text(kLeft, top + 26, "t", title);
-  svg += svg_text(kWidth - kLeft, top + 26, "a n e",
-                  svg_fit(row.note, kWidth / 2 - kGap));
+  svg += svg_text(kToyWidth - kLeft, top + 26, "a n e",
+                  svg_fit(row.note, kToyWidth / 2 - kPanelGap));
   for (int column = 0; column < 3; ++column) svg += frame(panel(column));
   svg += draw_points(panel(0), row.train, false);
   svg += draw_points(panel(0), row.test, true);
@@ -154,7 +150,7 @@ std::string draw_legend(const std::vector<ToyRow>& rows) {
     }
     const std::string name = test ? "test lines" : "training lines";
     svg += svg_text(x, y, "", name);
-    x += svg_text_width(name, kSvgFont) + kGap;
+    x += svg_text_width(name, kSvgFont) + kPanelGap;
   }
   svg += svg_text(x, y, "a",
                   "on a circle, each class on a ring of its own: its direction "
@@ -165,14 +161,14 @@ std::string draw_legend(const std::vector<ToyRow>& rows) {
 }  // namespace
 
 std::string toy_picture(const std::vector<ToyRow>& rows) {
-  const double height = kTop + kRow * static_cast<double>(rows.size());
+  const double height = kTop + kPanelRow * static_cast<double>(rows.size());
   std::string svg =
-      svg_open("Points in the plane and their embeddings", kWidth, height);
+      svg_open("Points in the plane and their embeddings", kToyWidth, height);
   svg += draw_legend(rows);
   double top = kTop;
   for (const ToyRow& row : rows) {
     svg += draw_row(row, top);
-    top += kRow;
+    top += kPanelRow;
   }
   return svg + "</svg>\n";
 }

@@ -39,7 +39,7 @@ ClassSums class_sums(const Rows& rows, const Tensor& index, int64_t first,
   return sums;
 }
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 
 /// Where all are equal there is no distance, and rounding must not make one.
 double distance(double similarity) {
@@ -82,9 +82,9 @@ ClassSpread compute_spread(const ScoredSet& set) {
   const double between = (means.square().sum().item<double>() - mean_squares) /
                          (classes * (classes - 1));
   return {classes_with_pairs == 0
-              ? kNan
+              ? kUndefined
               : distance(within / static_cast<double>(classes_with_pairs)),
-          classes < 2 ? kNan : distance(between)};
+          classes < 2 ? kUndefined : distance(between)};
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ uint32_t ordered_bits(float value) {
 
 /// The pairs of a block of similarities: queries from `first_query` on, items
 /// from `first_item` on.
-struct Block {
+struct PairBlock {
   Tensor similarities;  ///< [q, n] float32 on the CPU.
   int64_t first_query = 0;
   int64_t first_item = 0;
@@ -61,7 +61,7 @@ void for_each_pair_block(const ScoredSet& set, const Visit& visit) {
       const Tensor items = set.gallery.read(g, std::min(columns, count - g));
       const Tensor products =
           torch::mm(queries, items.to(torch::kDouble).t()).to(torch::kFloat);
-      visit(Block{products.to(torch::kCPU).contiguous(), q, g});
+      visit(PairBlock{products.to(torch::kCPU).contiguous(), q, g});
     }
   });
 }
@@ -77,7 +77,7 @@ class PairCounter {
 
   /// bin_of(ordered bits) is a bin, or kBins for a pair that does not count.
   template <class BinOf>
-  void count(const Block& block, const BinOf& bin_of,
+  void count(const PairBlock& block, const BinOf& bin_of,
              PairHistogram& total) const {
     std::mutex mutex;
     at::parallel_for(0, block.similarities.size(0), kGrain,
@@ -105,7 +105,7 @@ class PairCounter {
   }
 
   template <class BinOf>
-  void count_row(const Block& block, int64_t row, const BinOf& bin_of,
+  void count_row(const PairBlock& block, int64_t row, const BinOf& bin_of,
                  PairHistogram& own) const {
     const int64_t columns = block.similarities.size(1);
     const float* values = block.similarities.data_ptr<float>() + row * columns;
@@ -137,8 +137,9 @@ PairHistogram histogram(const ScoredSet& set, const BinOf& bin_of) {
   const torch::NoGradGuard no_grad;
   const PairCounter counter(set);
   PairHistogram total = PairCounter::empty_histogram();
-  for_each_pair_block(
-      set, [&](const Block& block) { counter.count(block, bin_of, total); });
+  for_each_pair_block(set, [&](const PairBlock& block) {
+    counter.count(block, bin_of, total);
+  });
   return total;
 }
 

@@ -23,7 +23,7 @@ constexpr int64_t kDeepest = 1001;
 /// Rows of a gallery in a file that are read at once to pick some of them.
 constexpr int64_t kGatherRows = 4096;
 
-enum class Kind : uint8_t { kNegative, kPositive, kJunk };
+enum class ItemKind : uint8_t { kNegative, kPositive, kJunk };
 
 /// Queries of consecutive positions with their positives and junk.
 struct Run {
@@ -54,7 +54,7 @@ class Diagnoser {
         relevance_(scored),
         k_(k),
         memory_mb_(memory_mb),
-        kinds_(static_cast<size_t>(relevance_.gallery()), Kind::kNegative),
+        kinds_(static_cast<size_t>(relevance_.gallery()), ItemKind::kNegative),
         times_found_(static_cast<size_t>(relevance_.gallery())) {
     for (int64_t q = 0; q < relevance_.queries(); ++q) {
       const int64_t wanted =
@@ -138,7 +138,7 @@ class Diagnoser {
     const auto positives =
         static_cast<size_t>(run.positives[static_cast<size_t>(i)]);
     for (size_t j = 0; j < items.size(); ++j) {
-      kind_of(items[j]) = j < positives ? Kind::kPositive : Kind::kJunk;
+      kind_of(items[j]) = j < positives ? ItemKind::kPositive : ItemKind::kJunk;
     }
     const int64_t width = run.found.indices.size(1);
     const int64_t* indices = run.found.indices.data_ptr<int64_t>() + i * width;
@@ -146,8 +146,8 @@ class Diagnoser {
         run.found.similarities.data_ptr<float>() + i * width;
     int64_t rank = 0;
     for (int64_t j = 0; j < width && indices[j] >= 0; ++j) {
-      const Kind kind = kind_of(indices[j]);
-      if (kind == Kind::kJunk) continue;
+      const ItemKind kind = kind_of(indices[j]);
+      if (kind == ItemKind::kJunk) continue;
       if (++rank == 1) {
         query.nearest = indices[j];
         query.nearest_similarity = similarities[j];
@@ -155,13 +155,13 @@ class Diagnoser {
       if (rank <= k_) {
         ++times_found_[static_cast<size_t>(indices[j])];
       }
-      if (kind == Kind::kNegative && query.nearest_negative < 0) {
+      if (kind == ItemKind::kNegative && query.nearest_negative < 0) {
         query.nearest_negative = indices[j];
         query.nearest_negative_similarity = similarities[j];
       }
       if (rank >= k_ && query.nearest_negative >= 0) break;
     }
-    for (int64_t item : items) kind_of(item) = Kind::kNegative;
+    for (int64_t item : items) kind_of(item) = ItemKind::kNegative;
   }
 
   void add_farthest_similarities(int64_t first,
@@ -186,7 +186,7 @@ class Diagnoser {
     }
   }
 
-  Kind& kind_of(int64_t item) { return kinds_[static_cast<size_t>(item)]; }
+  ItemKind& kind_of(int64_t item) { return kinds_[static_cast<size_t>(item)]; }
 
   Rows queries_;
   Rows gallery_;
@@ -194,7 +194,7 @@ class Diagnoser {
   int64_t k_;
   int64_t memory_mb_;
   int64_t depth_ = 1;
-  std::vector<Kind> kinds_;  ///< Of gallery items, for the query at hand.
+  std::vector<ItemKind> kinds_;  ///< Of gallery items, for the query at hand.
   std::vector<int64_t> times_found_;
 };
 

@@ -21,10 +21,10 @@ namespace {
 /// Queries that are compared with a block of the gallery at once.
 constexpr int64_t kBlockRows = 256;
 
-enum class Kind : uint8_t { kNegative, kPositive, kNoPair };
+enum class PairKind : uint8_t { kNegative, kPositive, kNoPair };
 
 /// Similarities of some queries with items from `first_item` on.
-struct Block {
+struct ScoreBlock {
   std::span<const int64_t> queries;
   Tensor similarities;  ///< [q, n] float32 on the CPU.
   int64_t first_item = 0;
@@ -41,20 +41,21 @@ class Counter {
       : relevance_(relevance), bins_(bins), total_(empty()) {}
 
   /// Counts are sums of whole numbers: the same in any order of the threads.
-  void count(const Block& block) {
+  void count(const ScoreBlock& block) {
     std::mutex mutex;
-    at::parallel_for(
-        0, block.similarities.size(0), kGrain, [&](int64_t begin, int64_t end) {
-          SimilarityCounts own = empty();
-          std::vector<Kind> kinds(
-              static_cast<size_t>(block.similarities.size(1)), Kind::kNegative);
-          for (int64_t row = begin; row < end; ++row) {
-            count_row(block, row, kinds, own);
-          }
-          const std::lock_guard<std::mutex> lock(mutex);
-          add(own.positive, total_.positive);
-          add(own.negative, total_.negative);
-        });
+    at::parallel_for(0, block.similarities.size(0), kGrain,
+                     [&](int64_t begin, int64_t end) {
+                       SimilarityCounts own = empty();
+                       std::vector<PairKind> kinds(
+                           static_cast<size_t>(block.similarities.size(1)),
+                           PairKind::kNegative);
+                       for (int64_t row = begin; row < end; ++row) {
+                         count_row(block, row, kinds, own);
+                       }
+                       const std::lock_guard<std::mutex> lock(mutex);
+                       add(own.positive, total_.positive);
+                       add(own.negative, total_.negative);
+                     });
   }
 
   const SimilarityCounts& total() const { return total_; }
@@ -67,41 +68,41 @@ class Counter {
             std::vector<int64_t>(static_cast<size_t>(bins_)), 0};
   }
 
-  void count_row(const Block& block, int64_t row, std::vector<Kind>& kinds,
-                 SimilarityCounts& own) const {
+  void count_row(const ScoreBlock& block, int64_t row,
+                 std::vector<PairKind>& kinds, SimilarityCounts& own) const {
     const int64_t query = block.queries[static_cast<size_t>(row)];
     std::vector<int64_t> items;
     relevance_.append_items(query, items);
     const int64_t positives = relevance_.positives(query);
-    const auto mark = [&](int64_t item, Kind kind) {
+    const auto mark = [&](int64_t item, PairKind kind) {
       const int64_t column = item - block.first_item;
       if (column < 0 || column >= std::ssize(kinds)) return;
       kinds[static_cast<size_t>(column)] = kind;
     };
     for (int64_t i = 0; i < std::ssize(items); ++i) {
       mark(items[static_cast<size_t>(i)],
-           i < positives ? Kind::kPositive : Kind::kNoPair);
+           i < positives ? PairKind::kPositive : PairKind::kNoPair);
     }
     const Tensor& self = relevance_.self();
     const int64_t at =
         self.defined() ? self.data_ptr<int64_t>()[query] : int64_t{-1};
-    mark(at, Kind::kNoPair);
+    mark(at, PairKind::kNoPair);
     count_values(block.similarities.data_ptr<float>() + row * std::ssize(kinds),
                  kinds, own);
-    for (const int64_t item : items) mark(item, Kind::kNegative);
-    mark(at, Kind::kNegative);
+    for (const int64_t item : items) mark(item, PairKind::kNegative);
+    mark(at, PairKind::kNegative);
   }
 
-  void count_values(const float* values, const std::vector<Kind>& kinds,
+  void count_values(const float* values, const std::vector<PairKind>& kinds,
                     SimilarityCounts& own) const {
     const double scale = static_cast<double>(bins_) / 2;
     for (size_t j = 0; j < kinds.size(); ++j) {
-      if (kinds[j] == Kind::kNoPair) continue;
+      if (kinds[j] == PairKind::kNoPair) continue;
       const double place =
           (std::clamp(static_cast<double>(values[j]), -1.0, 1.0) + 1) * scale;
       const auto bin =
           static_cast<size_t>(std::min(static_cast<int64_t>(place), bins_ - 1));
-      ++(kinds[j] == Kind::kPositive ? own.positive : own.negative)[bin];
+      ++(kinds[j] == PairKind::kPositive ? own.positive : own.negative)[bin];
     }
   }
 

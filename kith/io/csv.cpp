@@ -8,11 +8,11 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/quote.h"
+#include "kith/io/text_rows.h"
 
 namespace kith {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr size_t kMaxColumns = 10'000;
 
 class CsvParser {

@@ -31,7 +31,7 @@ uint64_t end_of_block(uint64_t block, uint64_t bytes) {
   return std::min((block + 1) * FileSums::kBlock, bytes);
 }
 
-[[noreturn]] void throw_damaged(const std::string& path,
+[[noreturn]] void throw_changed(const std::string& path,
                                 const std::string& what) {
   throw DataError(path + ": damaged: " + what +
                   " since it was written; take another copy of it and the "
@@ -76,7 +76,7 @@ FileCheck::FileCheck(const FileReader& file, FileSums sums)
     : sums_(std::move(sums)) {
   if (!sums_.known()) return;
   if (file.size() != sums_.bytes) {
-    throw_damaged(file.path(), "its size went from " +
+    throw_changed(file.path(), "its size went from " +
                                    std::to_string(sums_.bytes) + " to " +
                                    std::to_string(file.size()) + " bytes");
   }
@@ -114,7 +114,7 @@ void FileCheck::check_block(const FileReader& file, uint64_t block,
   }
   crc = crc_of_range(file, to, end, crc);
   if (crc != sums_.crc[block]) {
-    throw_damaged(file.path(), "bytes " + std::to_string(first) + " to " +
+    throw_changed(file.path(), "bytes " + std::to_string(first) + " to " +
                                    std::to_string(end) +
                                    " have changed (their checksum differs)");
   }

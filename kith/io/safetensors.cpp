@@ -16,7 +16,7 @@
 namespace kith {
 namespace {
 
-constexpr uint64_t kPrefix = sizeof(uint64_t);
+constexpr uint64_t kLengthBytes = sizeof(uint64_t);
 
 // Keys of the metadata: the CRC-32C of the header, in which its own digits
 // stand as zeros, and those of the tensors in the order of the data.
@@ -54,7 +54,7 @@ std::vector<uint32_t> take_tensor_sums(
 
 std::string read_header_text(const FileReader& file) {
   uint64_t length = 0;
-  if (file.size() < kPrefix) {
+  if (file.size() < kLengthBytes) {
     throw DataError(file.path() + ": not a safetensors file: only " +
                     std::to_string(file.size()) + " bytes");
   }
@@ -65,14 +65,14 @@ std::string read_header_text(const FileReader& file) {
                     std::to_string(detail::kMaxSafetensorsHeader) +
                     " are accepted");
   }
-  if (length > file.size() - kPrefix) {
+  if (length > file.size() - kLengthBytes) {
     throw DataError(file.path() +
                     ": truncated safetensors file: the header claims " +
                     std::to_string(length) + " bytes, the file has " +
                     std::to_string(file.size()));
   }
   std::string text(static_cast<size_t>(length), '\0');
-  file.read_at(kPrefix, text.data(), text.size());
+  file.read_at(kLengthBytes, text.data(), text.size());
   return text;
 }
 
@@ -140,7 +140,7 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
   const std::string text = read_header_text(file_);
   // Before it is parsed: damage is told as such.
   if (!own_sum_fits(text, kHeaderMark)) throw_damaged(path, "its header");
-  data_offset_ = kPrefix + text.size();
+  data_offset_ = kLengthBytes + text.size();
   auto header =
       detail::parse_safetensors_header(text, file_.size() - data_offset_, path);
   entries_ = std::move(header.entries);

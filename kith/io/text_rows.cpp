@@ -13,7 +13,6 @@ namespace kith {
 namespace {
 
 constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::string_view kSpace = " \t\r";
 /// Of a row; no list has more than a few. A word of two bytes takes 32.
 constexpr size_t kMaxWords = 10'000;

@@ -3,9 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kith {
+
+/// What some editors begin a UTF-8 file with.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 /// The rows of a text file, one a line, of words with spaces or tabs between
 /// them. Lines end in LF or CRLF; a UTF-8 byte order mark and blank lines are

@@ -1,19 +1,10 @@
 #include "kith/ops/gram.h"
 
-#include <limits>
-
 #include <torch/torch.h>
 
+#include "kith/ops/pairwise.h"
+
 namespace kith {
-namespace {
-
-double epsilon_of(const Tensor& x) {
-  return x.scalar_type() == at::kDouble
-             ? std::numeric_limits<double>::epsilon()
-             : static_cast<double>(std::numeric_limits<float>::epsilon());
-}
-
-}  // namespace
 
 Tensor squared_distances(const Tensor& x) {
   const at::NoGradGuard no_grad;

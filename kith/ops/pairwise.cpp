@@ -1,6 +1,7 @@
 #include "kith/ops/pairwise.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <torch/torch.h>
 
@@ -25,6 +26,12 @@ Tensor normalize_rows(const Tensor& x) {
   const Tensor scaled = x / row_scales(x);
   const Tensor norm = scaled.norm(2, 1, /*keepdim=*/true);
   return scaled / norm.masked_fill(norm == 0, 1);
+}
+
+double epsilon_of(const Tensor& x) {
+  return x.scalar_type() == at::kDouble
+             ? std::numeric_limits<double>::epsilon()
+             : double{std::numeric_limits<float>::epsilon()};
 }
 
 Tensor row_scales(const Tensor& x) {

@@ -16,6 +16,9 @@ Tensor normalize_rows(const Tensor& x);
 /// connected to x.
 Tensor row_scales(const Tensor& x);
 
+/// The distance from 1 to the next number of x's type, float32 or float64.
+double epsilon_of(const Tensor& x);
+
 /// weight * mean |x|^2 over the rows, or weight * mean |x|; zero for no rows.
 Tensor norm_penalty(const Tensor& x, double weight, bool squared);
 

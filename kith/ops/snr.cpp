@@ -10,11 +10,6 @@ namespace kith {
 namespace {
 
 /// Of numbers of x's type: the spacing at 1, and the smallest normal one.
-double epsilon_of(const Tensor& x) {
-  return x.scalar_type() == at::kDouble
-             ? std::numeric_limits<double>::epsilon()
-             : double{std::numeric_limits<float>::epsilon()};
-}
 double smallest_of(const Tensor& x) {
   return x.scalar_type() == at::kDouble
              ? std::numeric_limits<double>::min()
