@@ -11,7 +11,7 @@
 #include "kith/chart/mark_chart.h"
 #include "kith/chart/ranked_lists.h"
 #include "kith/core/file.h"
-#include "kith/losses/loss.h"
+#include "kith/losses/recall_at_k.h"
 
 namespace kith {
 namespace {
@@ -35,16 +35,13 @@ double surrogate(const std::vector<RankedItem>& items, int64_t k) {
     labels.push_back(item.positive ? 0 : 1);
   }
   const auto count = static_cast<int64_t>(items.size());
-  const ConfigNode node = parse_config(
-      "{name: recall_at_k, k: [" + std::to_string(k) + "]}", "kith plot rsk");
   LossInput input;
   input.embeddings = torch::ones({1, 1}, torch::kDouble);
   input.labels = torch::zeros({1}, torch::kLong);
   input.database.embeddings =
       torch::tensor(similarities, torch::kDouble).view({count, 1});
   input.database.labels = torch::tensor(labels, torch::kLong);
-  const auto loss = loss_registry().make(node, "loss", LossContext{});
-  return 1.0 - (*loss)(input).value.item<double>();
+  return 1.0 - RecallAtK({.k = {k}})(input).value.item<double>();
 }
 
 double recall(const std::vector<RankedItem>& items, int64_t k) {

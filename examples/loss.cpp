@@ -3,7 +3,8 @@
 
 #include <torch/torch.h>
 
-#include "kith/kith.h"
+#include "kith/losses/recall_at_k.h"
+#include "kith/ops/pairwise.h"
 
 int main() {
   torch::manual_seed(0);
@@ -12,10 +13,8 @@ int main() {
   const auto centres = torch::randn({100, 64}).repeat_interleave(4, 0);
   auto raw = (centres + 0.9 * torch::randn({400, 64})).requires_grad_(true);
 
-  const auto loss = kith::loss_registry().make(
-      kith::parse_config("{name: recall_at_k, k: [1, 2, 4], t2: 0.05}", "here"),
-      "loss", {});
-  const auto output = (*loss)(kith::normalize_rows(raw), labels);
+  const kith::RecallAtK loss({.k = {1, 2, 4}, .t2 = 0.05});
+  const auto output = loss(kith::normalize_rows(raw), labels);
   output.value.backward();
 
   std::cout << "loss " << output.value.item<double>() << ", gradient norm "

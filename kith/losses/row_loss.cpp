@@ -9,31 +9,41 @@
 
 namespace kith {
 
-void RowOptions::describe(OptionSet& set) {
-  set.add("memory_mb", memory_mb,
+namespace {
+
+template <class Options>
+void describe_engine(OptionSet& set, Options& options) {
+  set.add("memory_mb", options.memory_mb,
           "Budget for blocks of similarities; any batch works within it.")
       .range(1, 1 << 20);
-  set.add("products", products,
+  set.add("products", options.products,
           "Precision of matrix products on a GPU; tf32 is several times "
           "faster and changes similarities by about 5e-4.")
       .choices({"float32", "tf32"});
-  set.add("block", block,
+  set.add("block", options.block,
           "Most rows and columns of a block of similarities; 0: as memory_mb "
           "allows, up to 4096 on the CPU and 8192 on a GPU, or 2560 and 5120 "
           "with virtual examples.")
       .range(0, 1 << 16);
 }
 
-RowLimits RowOptions::limits() const {
+template <class Options>
+RowLimits limits_of(const Options& options) {
   RowLimits limits;
-  limits.memory_mb = memory_mb;
-  limits.tf32 = products == "tf32";
-  limits.edge = block;
+  limits.memory_mb = options.memory_mb;
+  limits.tf32 = options.products == "tf32";
+  limits.edge = options.block;
   return limits;
 }
 
+}  // namespace
+
+void RowOptions::describe(OptionSet& set) { describe_engine(set, *this); }
+
+RowLimits RowOptions::limits() const { return limits_of(*this); }
+
 void MixedRowOptions::describe(OptionSet& set) {
-  RowOptions::describe(set);
+  describe_engine(set, *this);
   set.add("simix", simix,
           "Similarity mixup: a virtual example for each pair of positives in "
           "the batch, which acts as query, positive and negative.");
@@ -42,6 +52,8 @@ void MixedRowOptions::describe(OptionSet& set) {
           "class size.")
       .range(0);
 }
+
+RowLimits MixedRowOptions::limits() const { return limits_of(*this); }
 
 LossOutput compute_rows(const RowLoss& loss, const LossInput& input,
                         const MixedRowOptions& options,
@@ -61,6 +73,12 @@ LossOutput compute_rows(const RowLoss& loss, const LossInput& input,
           {{row, static_cast<double>(output.rows - output.without_positives)},
            {row + "_without_positives",
             static_cast<double>(output.without_positives)}}};
+}
+
+LossOutput LossOnRows::forward(const LossInput& input) const {
+  RowLoss loss = make_();
+  loss.euclidean = euclidean_;
+  return compute_rows(loss, input, options_, row_);
 }
 
 MixedPairs random_pairs(const Tensor& labels, uint64_t seed, int64_t limit) {

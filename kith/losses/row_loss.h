@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "kith/losses/loss.h"
 #include "kith/ops/row_engine.h"
@@ -9,20 +11,24 @@ namespace kith {
 
 /// Options that every loss on the row engine has beside its own.
 struct RowOptions {
-  int64_t memory_mb = 512;
-  std::string products = "float32";
-  int64_t block = 0;
+  int64_t memory_mb = 512;           ///< Budget for blocks of similarities.
+  std::string products = "float32";  ///< Or "tf32", on a GPU.
+  int64_t block = 0;                 ///< Most rows of a block; 0: by memory_mb.
 
   void describe(OptionSet& set);
   RowLimits limits() const;
 };
 
 /// The same with similarity mixup, for losses that can take virtual examples.
-struct MixedRowOptions : RowOptions {
-  bool simix = false;
-  int64_t simix_limit = 100000;
+struct MixedRowOptions {
+  int64_t memory_mb = 512;
+  std::string products = "float32";
+  int64_t block = 0;
+  bool simix = false;  ///< A virtual example for each pair of positives.
+  int64_t simix_limit = 100000;  ///< Most of them.
 
   void describe(OptionSet& set);
+  RowLimits limits() const;
 };
 
 /// Runs a row loss on the batch as its own database, or on the given one; with
@@ -30,6 +36,33 @@ struct MixedRowOptions : RowOptions {
 /// `row`: "queries", "anchors".
 LossOutput compute_rows(const RowLoss& loss, const LossInput& input,
                         const MixedRowOptions& options, const std::string& row);
+
+/// A loss that is one row loss of kith/losses/rows, whatever the batch.
+class LossOnRows : public Loss {
+ public:
+  bool takes_mixed() const override { return true; }
+  bool takes_database() const override { return true; }
+
+ protected:
+  /// `row` and `euclidean`: see compute_rows() and RowLoss.
+  template <class Params>
+  LossOnRows(MixedRowOptions options, const Params& params, std::string row,
+             bool euclidean = false)
+      : options_(std::move(options)),
+        make_([params] { return make_row_loss(params); }),
+        row_(std::move(row)),
+        euclidean_(euclidean) {}
+
+  LossOutput forward(const LossInput& input) const override;
+
+ private:
+  MixedRowOptions options_;
+  /// Holds the parameters. Kernels are chosen at each call, for the level of
+  /// the processor in use may change.
+  std::function<RowLoss()> make_;
+  std::string row_;
+  bool euclidean_;
+};
 
 /// All unordered pairs of positives in the batch, class by class in the order
 /// of the labels, with alphas from U(0, 1) keyed by `seed`. c10::ValueError if

@@ -61,7 +61,7 @@ class QueryQueue {
   std::deque<Query> queue_;
   int64_t bytes_ = 0;  ///< Of all in it.
   bool stopped_ = false;
-  Histogram<kBatchBounds.size()> batches_;
+  CountHistogram<kBatchBounds.size()> batches_;
 };
 
 }  // namespace kith

@@ -22,7 +22,8 @@ void write_value(std::ostream& out, const char* name, const char* type,
 /// `labels` are those beside le: route="search".
 template <size_t N>
 void write_histogram(std::ostream& out, const std::string& name,
-                     const std::string& labels, const Histogram<N>& histogram,
+                     const std::string& labels,
+                     const CountHistogram<N>& histogram,
                      const std::array<double, N>& bounds) {
   const std::string before = labels.empty() ? "" : labels + ",";
   int64_t total = 0;

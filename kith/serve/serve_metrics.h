@@ -12,7 +12,7 @@ namespace kith {
 
 /// Counts of values up to each of some bounds, as Prometheus wants them.
 template <size_t N>
-struct Histogram {
+struct CountHistogram {
   std::array<int64_t, N + 1> counts{};  ///< The last: above all bounds.
   double sum = 0;
 
@@ -32,7 +32,7 @@ inline constexpr std::array<double, 9> kBatchBounds = {1,  2,  4,   8,  16,
 /// What a service tells of itself.
 struct ServiceStats {
   int64_t queued = 0;  ///< Searches that wait.
-  Histogram<kBatchBounds.size()> batches;
+  CountHistogram<kBatchBounds.size()> batches;
 };
 
 /// What a server counts. Safe to use from several threads.
@@ -49,7 +49,7 @@ class ServeMetrics {
  private:
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, int>, int64_t> answers_;
-  std::map<std::string, Histogram<kSecondBounds.size()>> seconds_;
+  std::map<std::string, CountHistogram<kSecondBounds.size()>> seconds_;
   int64_t connections_ = 0;
   int64_t refused_ = 0;
 };

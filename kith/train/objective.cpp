@@ -27,27 +27,35 @@ std::string tuples_text(const std::vector<int64_t>& widths) {
 
 }  // namespace
 
-Objective::Objective(const RunConfig& config, const LossContext& context,
+Objective::Objective(const RunConfig& config, std::shared_ptr<Loss> loss,
+                     std::shared_ptr<Miner> miner, int64_t dim,
                      c10::Device device)
     : seed_(static_cast<uint64_t>(config.train.seed)),
-      loss_(loss_registry().make(config.section("loss"), "loss", context)),
+      loss_(std::move(loss)),
+      miner_(std::move(miner)),
       memory_after_(config.train.memory_after) {
-  if (config.section("miner").is_map()) {
-    miner_ = miner_registry().make(config.section("miner"), "miner");
-  }
   check(config);
   if (!miner_ && !loss_->tuple_widths().empty()) {
-    check_whole_batch(config, context.dim);
+    check_whole_batch(config, dim);
   }
   loss_->to(device);
   for (const auto& [name, parameter] : loss_->named_parameters().pairs()) {
     parameters_.emplace_back("loss." + name, parameter);
   }
   if (config.train.memory > 0) {
-    memory_ = std::make_unique<CrossBatchMemory>(config.train.memory,
-                                                 context.dim, device);
+    memory_ =
+        std::make_unique<CrossBatchMemory>(config.train.memory, dim, device);
   }
 }
+
+Objective::Objective(const RunConfig& config, const LossContext& context,
+                     c10::Device device)
+    : Objective(config,
+                loss_registry().make(config.section("loss"), "loss", context),
+                config.section("miner").is_map()
+                    ? miner_registry().make(config.section("miner"), "miner")
+                    : nullptr,
+                context.dim, device) {}
 
 void Objective::check(const RunConfig& config) const {
   const std::string& loss = name_of(config, "loss");
@@ -72,8 +80,13 @@ void Objective::check(const RunConfig& config) const {
                       " takes no examples from outside the batch: set it to 0 "
                       "or use another loss, such as recall_at_k");
   }
-  const ConfigNode* simix = config.section("loss").find("simix");
-  if (train.memory > 0 && simix != nullptr && simix->scalar == "true") {
+  const ConfigNode* option = config.section("loss").find("simix");
+  const bool simix = option != nullptr && option->scalar == "true";
+  if (miner_ && simix) {
+    throw ConfigError(
+        "'loss.simix' is for all pairs of the batch: set 'miner' to null");
+  }
+  if (train.memory > 0 && simix) {
     throw ConfigError(
         "'train.memory' and 'loss.simix' do not go together: virtual examples "
         "are made within a batch");
@@ -119,8 +132,8 @@ LossOutput Objective::compute_with(const ObjectiveInput& input,
     Rng draws = rng(Stream::kMiner);
     // Miners compare unit vectors, also for a loss on embeddings of any length.
     const Tensor x = input.embeddings.detach();
-    loss.tuples = (*miner_)(loss_->wants_unit() ? x : normalize_rows(x),
-                            labels, draws);
+    loss.tuples =
+        (*miner_)(loss_->wants_unit() ? x : normalize_rows(x), labels, draws);
   }
   if (memory_ && input.epoch >= memory_after_) {
     loss.database = memory_->with(input.embeddings, labels);

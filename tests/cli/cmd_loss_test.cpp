@@ -172,8 +172,8 @@ TEST_F(LossCommandInput, WrongPairsAreRefused) {
           {"--pairs", "--alphas", "together"});
   refused(2, "recall_at_k", {"--alphas", alphas},
           {"--pairs", "--alphas", "together"});
-  refused(2, "contrastive", {"--pairs", pairs, "--alphas", alphas},
-          {"--pairs", "contrastive", "no virtual examples"});
+  refused(2, "triplet", {"--pairs", pairs, "--alphas", alphas},
+          {"--pairs", "triplet", "no virtual examples"});
   refused(1, "recall_at_k", {"--pairs", alphas, "--alphas", alphas},
           {alphas, "integers [V, 2]"});
   refused(1, "recall_at_k", {"--pairs", labels_, "--alphas", alphas},

@@ -1,9 +1,8 @@
-#include <string>
+#include "kith/losses/circle.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "kith/losses/loss.h"
 #include "tests/support/torch/batches.h"
 #include "tests/support/torch/expect_gradient.h"
 #include "tests/support/torch/reference_losses.h"
@@ -27,16 +26,16 @@ class CircleLoss : public ::testing::Test {
 };
 
 TEST_F(CircleLoss, WeightsAreConstantsInTheGradient) {
-  const auto loss = make_loss("{name: circle}");
-  EXPECT_FALSE(loss->gradient_is_derivative());
-  expect_same(differentiate(*loss, batch_.input()), reference(true), 1e-12,
+  const Circle loss;
+  EXPECT_FALSE(loss.gradient_is_derivative());
+  expect_same(differentiate(loss, batch_.input()), reference(true), 1e-12,
               1e-11);
 }
 
 TEST_F(CircleLoss, WithoutDetachTheGradientIsTheDerivative) {
-  const auto loss = make_loss("{name: circle, detach: false}");
-  EXPECT_TRUE(loss->gradient_is_derivative());
-  const LossGradient result = differentiate(*loss, batch_.input());
+  const Circle loss({.detach = false});
+  EXPECT_TRUE(loss.gradient_is_derivative());
+  const LossGradient result = differentiate(loss, batch_.input());
   expect_same(result, reference(false), 1e-12, 1e-11);
 
   const double scale = result.gradient.abs().max().item<double>();
@@ -44,7 +43,7 @@ TEST_F(CircleLoss, WithoutDetachTheGradientIsTheDerivative) {
   const auto value = [&](const Tensor& x) {
     LossInput input = batch_.input();
     input.embeddings = x;
-    return (*loss)(input).value.item<double>();
+    return loss(input).value.item<double>();
   };
   for (uint64_t seed = 0; seed < 10; ++seed) {
     Tensor direction = random_normal({batch_.size(), 6}, seed);

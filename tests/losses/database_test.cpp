@@ -86,7 +86,7 @@ TEST_F(DatabaseOfALoss, ChecksPlaces) {
 
 TEST_F(DatabaseOfALoss, IsRefusedByALossThatTakesNone) {
   expect_error<c10::ValueError>(
-      [&] { (*make_loss("{name: contrastive}"))(input_); },
+      [&] { (*make_loss("{name: lifted_structure}"))(input_); },
       "takes no database");
 }
 

@@ -1,11 +1,11 @@
+#include "kith/losses/fast_ap.h"
+
 #include <cmath>
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "kith/losses/loss.h"
 #include "tests/support/torch/expect_gradient.h"
 #include "tests/support/torch/reference_losses.h"
 
@@ -36,11 +36,11 @@ TEST(FastApLoss, NearlyEmptyBins) {
                           labels_of({1, 2, 2}), labels_of({-1})});
         },
         columns);
-    const auto loss = make_loss("{name: fast_ap}");
+    const FastAp loss;
     const LossGradient actual = differentiate_function(
         [&](const Tensor& y) {
           input.database = {y, labels_of({1, 2, 2}), Tensor()};
-          return (*loss)(input).value;
+          return loss(input).value;
         },
         columns);
     expect_same(actual, expected, 1e-12, 1e-11);

@@ -93,7 +93,7 @@ TEST_F(ComputeLoss, ChecksShapesOfVirtualExamples) {
 
 TEST_F(ComputeLoss, RefusesVirtualExamplesForALossThatTakesNone) {
   input_.mixed = {labels_of({0, 1}).view({1, 2}), torch::full({1}, 0.5)};
-  expect_refused("contrastive", "no virtual examples");
+  expect_refused("triplet", "no virtual examples");
 }
 
 TEST_F(ComputeLoss, NpairRefusesTuplesWithoutPositives) {

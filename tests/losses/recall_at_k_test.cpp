@@ -1,3 +1,5 @@
+#include "kith/losses/recall_at_k.h"
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -7,7 +9,6 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
-#include "kith/losses/loss.h"
 #include "kith/ops/pairwise.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/torch/losses.h"
@@ -18,27 +19,9 @@ namespace {
 
 double sigmoid(double u) { return 1 / (1 + std::exp(-u)); }
 
-struct Parameters {
-  std::vector<int64_t> k;
-  double t1 = 1;
-  double t2 = 0.01;
-  bool query_in_database = false;
-
-  std::string yaml() const {
-    std::string list;
-    for (int64_t each : k) {
-      list += (list.empty() ? "" : ", ") + std::to_string(each);
-    }
-    return "{name: recall_at_k, k: [" + list + "], t1: " + std::to_string(t1) +
-           ", t2: " + std::to_string(t2) +
-           ", query_in_database: " + (query_in_database ? "true" : "false") +
-           "}";
-  }
-};
-
 /// The formula as it is written, one loop for each sum.
 double reference(const Tensor& embeddings, const Tensor& labels,
-                 const Parameters& p) {
+                 const RecallAtKOptions& p) {
   const Tensor s = torch::mm(embeddings, embeddings.t());
   const auto similarity = s.accessor<double, 2>();
   const auto label = labels.accessor<int64_t, 1>();
@@ -74,8 +57,9 @@ double reference(const Tensor& embeddings, const Tensor& labels,
                             static_cast<double>(p.k.size());
 }
 
-double loss_value(const Parameters& p, const Tensor& x, const Tensor& labels) {
-  return (*make_loss(p.yaml()))(x, labels).value.item<double>();
+double loss_value(const RecallAtKOptions& p, const Tensor& x,
+                  const Tensor& labels) {
+  return RecallAtK(p)(x, labels).value.item<double>();
 }
 
 TEST(RecallAtKLoss, AgreesWithTheWrittenFormula) {
@@ -83,13 +67,13 @@ TEST(RecallAtKLoss, AgreesWithTheWrittenFormula) {
   for (uint64_t seed = 0; seed < 3; ++seed) {
     const Tensor x = normalize_rows(random_normal({14, 5}, seed));
     for (const bool in_database : {false, true}) {
-      for (const Parameters& p :
-           {Parameters{{1, 2, 4, 8, 16}, 1, 0.01, in_database},
-            Parameters{{3}, 0.5, 0.1, in_database},
+      for (const RecallAtKOptions& p :
+           {RecallAtKOptions{{1, 2, 4, 8, 16}, 1, 0.01, in_database},
+            RecallAtKOptions{{3}, 0.5, 0.1, in_database},
             // A wide t1 makes far positives count: the clip is at work.
-            Parameters{{1, 2}, 20, 0.3, in_database}}) {
+            RecallAtKOptions{{1, 2}, 20, 0.3, in_database}}) {
         EXPECT_NEAR(loss_value(p, x, labels), reference(x, labels, p), 1e-13)
-            << p.yaml() << " seed " << seed;
+            << "t1 " << p.t1 << " seed " << seed;
       }
     }
   }
@@ -129,7 +113,7 @@ TEST(RecallAtKLoss, ClippedRecallIsOneAndHasNoGradient) {
   const Tensor x = torch::tensor({1., 0.}, torch::kDouble).repeat({10, 1});
   const Tensor labels = torch::zeros({10}, torch::kLong);
   const LossGradient clipped =
-      differentiate(*make_loss("{name: recall_at_k, k: [8]}"), {x, labels, {}});
+      differentiate(RecallAtK({.k = {8}}), {x, labels, {}});
   EXPECT_NEAR(clipped.value, 0, 1e-12);
   EXPECT_EQ(clipped.gradient.abs().max().item<double>(), 0);
   EXPECT_NEAR(loss_value({{7}}, x, labels),
@@ -139,8 +123,7 @@ TEST(RecallAtKLoss, ClippedRecallIsOneAndHasNoGradient) {
 
 TEST(RecallAtKLoss, CountsQueriesWithoutPositives) {
   const Tensor x = normalize_rows(random_normal({5, 3}, 1));
-  const LossOutput output =
-      (*make_loss("{name: recall_at_k}"))(x, labels_of({1, 2, 1, 3, 1}));
+  const LossOutput output = RecallAtK()(x, labels_of({1, 2, 1, 3, 1}));
   const std::vector<std::pair<std::string, double>> expected = {
       {"queries", 3}, {"queries_without_positives", 2}};
   EXPECT_EQ(output.stats, expected);
@@ -148,17 +131,13 @@ TEST(RecallAtKLoss, CountsQueriesWithoutPositives) {
 
 TEST(RecallAtKLoss, AverageOverMoreKWithVirtualExamples) {
   const Tensor x = normalize_rows(random_normal({9, 3}, 1));
-  LossInput input;
-  input.embeddings = x;
-  input.labels = labels_of({1, 2, 1, 3, 1, 2, 3, 3, 3});
-  const auto value = [&](const std::string& options) {
-    return (*make_loss("{name: recall_at_k" + options + "}"))(input)
-        .value.item<double>();
-  };
-  EXPECT_EQ(value(""), value(", k: [1, 2, 4, 8, 16]"));
-  EXPECT_EQ(value(", k: []"), value(""));
-  EXPECT_EQ(value(", simix: true"),
-            value(", simix: true, k: [1, 2, 4, 8, 12, 16, 20, 24, 28, 32]"));
+  const Tensor labels = labels_of({1, 2, 1, 3, 1, 2, 3, 3, 3});
+  EXPECT_EQ(loss_value({}, x, labels),
+            loss_value({.k = {1, 2, 4, 8, 16}}, x, labels));
+  EXPECT_EQ(loss_value({.rows = {.simix = true}}, x, labels),
+            loss_value({.k = {1, 2, 4, 8, 12, 16, 20, 24, 28, 32},
+                        .rows = {.simix = true}},
+                       x, labels));
 }
 
 TEST(RecallAtKLoss, RefusesBadOptions) {

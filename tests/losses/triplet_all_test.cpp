@@ -1,9 +1,10 @@
+#include "kith/losses/triplet_all.h"
+
 #include <cmath>
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "kith/losses/loss.h"
 #include "tests/support/torch/batches.h"
 #include "tests/support/torch/expect_gradient.h"
 #include "tests/support/torch/losses.h"
@@ -29,36 +30,31 @@ TEST(TripletAllLoss, OfACircle) {
   const LossInput input = circle_of({0, 60, 90, 180});
   const double near = 1 - chord(30) + 0.05;  // b against 90 degrees
   // a is farther than 1.05 from both, and b from 180 degrees.
-  EXPECT_NEAR((*make_loss("{name: triplet_all}"))(input).value.item<double>(),
-              near, 1e-12);
-  EXPECT_NEAR((*make_loss("{name: triplet_all, reduction: all}"))(input)
-                  .value.item<double>(),
+  EXPECT_NEAR(TripletAll()(input).value.item<double>(), near, 1e-12);
+  EXPECT_NEAR(TripletAll({.reduction = "all"})(input).value.item<double>(),
               near / 4, 1e-12);
   const double wide = (1 - chord(90) + 1) + (1 - chord(180) + 1) +
                       (1 - chord(30) + 1) + (1 - chord(120) + 1);
-  EXPECT_NEAR((*make_loss("{name: triplet_all, margin: 1}"))(input)
-                  .value.item<double>(),
-              wide / 3, 1e-12);  // 180 degrees from a costs nothing
+  EXPECT_NEAR(TripletAll({.margin = 1})(input).value.item<double>(), wide / 3,
+              1e-12);  // 180 degrees from a costs nothing
 }
 
 /// The mean over all is the mean over the active ones where all are.
 TEST(TripletAllLoss, ReductionsAgreeWhereAllTripletsAreActive) {
   const LabelledBatch batch = make_batch({4, 1, 3, 2, 14}, 6, 1);
-  expect_same(differentiate(*make_loss("{name: triplet_all, margin: 3}"),
+  expect_same(differentiate(TripletAll({.margin = 3}), batch.input()),
+              differentiate(TripletAll({.margin = 3, .reduction = "all"}),
                             batch.input()),
-              differentiate(
-                  *make_loss("{name: triplet_all, margin: 3, reduction: all}"),
-                  batch.input()),
               1e-12, 1e-12);
 }
 
 TEST(TripletAllLoss, WithADatabaseTripletsAreOfBoth) {
   const LabelledBatch batch = make_batch({4, 1, 3, 2}, 6, 2);
-  const auto loss = make_loss("{name: triplet_all}");
+  const TripletAll loss;
   LossInput input = batch.input();
   input.database = {batch.x, batch.labels, torch::arange(batch.size())};
-  EXPECT_NEAR((*loss)(input).value.item<double>(),
-              (*loss)(batch.input()).value.item<double>(), 1e-12);
+  EXPECT_NEAR(loss(input).value.item<double>(),
+              loss(batch.input()).value.item<double>(), 1e-12);
 }
 
 }  // namespace

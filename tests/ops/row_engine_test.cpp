@@ -12,7 +12,7 @@
 #include <torch/torch.h>
 
 #include "kith/losses/rows/circle.h"
-#include "kith/losses/rows/contrastive_all.h"
+#include "kith/losses/rows/contrastive.h"
 #include "kith/losses/rows/lifted.h"
 #include "kith/losses/rows/multi_similarity.h"
 #include "kith/losses/rows/nt_xent.h"
@@ -63,7 +63,7 @@ std::vector<NamedLoss> losses() {
           {"supcon", lasting(SupconParams())},
           {"nt_xent", lasting(NtXentParams())},
           {"multi_similarity", lasting(MultiSimilarityParams())},
-          {"contrastive_all", lasting(ContrastiveAllParams(), true)},
+          {"contrastive", lasting(ContrastiveParams(), true)},
           {"circle", lasting(CircleParams())},
           {"lifted", lasting(LiftedParams(), true)}};
 }

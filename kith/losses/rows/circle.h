@@ -36,7 +36,7 @@ struct CircleExponent {
   }
 };
 
-/// See kith/losses/circle.cpp.
+/// See kith/losses/circle.h.
 template <class T>
 class CircleRow : public LogSumLoss<T, CircleExponent<T>> {
  public:

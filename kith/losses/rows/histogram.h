@@ -12,7 +12,7 @@ struct HistogramParams {
 
 namespace kith::KITH_ROWS {
 
-/// See kith/losses/histogram.cpp. The totals are the bins of all pairs, the
+/// See kith/losses/histogram.h. The totals are the bins of all pairs, the
 /// negatives' first; each pair is in twice, which cancels.
 template <class T>
 class HistogramRow : public BinLoss<T> {

@@ -13,7 +13,7 @@ struct LiftedParams {
 
 namespace kith::KITH_ROWS {
 
-/// See kith/losses/lifted.cpp.
+/// See kith/losses/lifted.h.
 template <class T>
 class LiftedRow : public LogSumLoss<T, DistanceExponent<T>> {
  public:

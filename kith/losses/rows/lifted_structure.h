@@ -13,7 +13,7 @@ struct LiftedStructureParams {
 
 namespace kith::KITH_ROWS {
 
-/// See kith/losses/lifted_structure.cpp. A pair of positives looks at the
+/// See kith/losses/lifted_structure.h. A pair of positives looks at the
 /// negatives of both: rows must be their own columns.
 template <class T>
 class LiftedStructureRow : public LogSumLoss<T, DistanceExponent<T>> {

@@ -17,7 +17,7 @@ struct MultiSimilarityParams {
 
 namespace kith::KITH_ROWS {
 
-/// See kith/losses/multi_similarity.cpp. Which negatives are kept is known from
+/// See kith/losses/multi_similarity.h. Which negatives are kept is known from
 /// the positives before the tiles; the largest negative, which decides on the
 /// positives, is found in them.
 template <class T>

@@ -13,7 +13,7 @@ struct SmoothApParams {
 
 namespace kith::KITH_ROWS {
 
-/// See kith/losses/smooth_ap.cpp. The rank of x among the positives is known
+/// See kith/losses/smooth_ap.h. The rank of x among the positives is known
 /// before the tiles, so only the negatives above x are counted in them.
 template <class T>
 class SmoothApRow : public RankLoss<T> {

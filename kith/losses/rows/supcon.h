@@ -12,7 +12,7 @@ struct SupconParams {
 
 namespace kith::KITH_ROWS {
 
-/// See kith/losses/supcon.cpp.
+/// See kith/losses/supcon.h.
 template <class T>
 class SupconRow : public LogSumLoss<T, LinearExponent<T>> {
  public:

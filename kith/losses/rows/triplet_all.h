@@ -13,7 +13,7 @@ struct TripletAllParams {
 
 namespace kith::KITH_ROWS {
 
-/// See kith/losses/triplet_all.cpp. A negative costs something for each
+/// See kith/losses/triplet_all.h. A negative costs something for each
 /// positive p that it is nearer than: d_an < bound(p) = d_ap + margin. The
 /// total is the number of triplets that the mean goes over.
 template <class T>

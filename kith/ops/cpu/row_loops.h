@@ -1,8 +1,9 @@
 #pragma once
 
-// The loops of the row kernels on the CPU, around any loss of kith/ops/rows.
-// Rows are handed out to threads by the caller; each row is computed by one
-// thread in one order, so results do not depend on the number of threads.
+// The loops of the row kernels on the CPU, around any loss of
+// kith/losses/rows. Rows are handed out to threads by the caller; each row is
+// computed by one thread in one order, so results do not depend on the number
+// of threads.
 
 #include <cstddef>
 
@@ -109,6 +110,7 @@ struct CpuRows {
   using Loss = Row<T>;
   using Params = typename Loss::Params;
   using Team = CpuTeam<T>;
+  static_assert(RowFunction<Loss, T, Team>);
 
   static Loss loss_of(const void* params) {
     return Loss(*static_cast<const Params*>(params));

@@ -312,6 +312,7 @@ __global__ void __launch_bounds__(kSlopeThreads)
 template <template <class> class Row, class T>
 struct GpuRows {
   using Params = typename Row<T>::Params;
+  static_assert(RowFunction<Row<T>, T, WarpTeam<T>>);
 
   static const Params& of(const void* params) {
     return *static_cast<const Params*>(params);

@@ -1,20 +1,14 @@
 #pragma once
 
+#include <concepts>
+#include <type_traits>
+
 #include "kith/ops/rows/real.h"
 #include "kith/ops/rows/table.h"
 
 namespace kith::KITH_ROWS {
 
 /// One row of a table, as a loss sees it.
-///
-/// A loss is a type Row<T> with its parameters and
-///
-///     RowSizes sizes() const;
-///     void open(team, row) const;     // before the tiles
-///     class Sweep;                    // takes in a row of a tile
-///     void settle(team, row) const;   // after the tiles: row.shares
-///     void close(team, row) const;    // value, row.gradient, and what
-///     follows: class Slope;                    // dL/ds of a row of a tile
 ///
 /// The lanes of a team share a row: `for (x = team.lane(); x < row.size; x +=
 /// team.size())`, then team.sum(), max() or min(). A CPU team has one lane.
@@ -70,6 +64,43 @@ KITH_HD RowView<T> view_row(const RowTable<T>& table, const RowSizes& sizes,
   row.totals = table.totals;
   return row;
 }
+
+/// What a loss is to the engine: a class Loss = Row<T> in kith/losses/rows with
+/// its parameters and the steps below, in this order. A team of threads takes
+/// them together; V is Vec<T>.
+template <class Loss, class T, class Team>
+concept RowFunction = requires(const Loss loss,
+                               const typename Loss::Params params, Team team,
+                               const RowView<T> row, typename Loss::Sweep sweep,
+                               const typename Loss::Slope slope,
+                               const Vec<T> (&some)[4], Vec<T> (&changed)[4],
+                               Vec<T> used) {
+  requires std::is_constructible_v<Loss, decltype(params)&>;
+  // How many numbers it keeps.
+  { loss.sizes() } -> std::same_as<RowSizes>;
+  // Before the tiles: what the similarities within the class say.
+  { loss.open(team, row) } -> std::same_as<void>;
+  // Takes in a row of a tile, as often as passes() says: absorb() of several
+  // columns at a time, or of some with zeros in `used` for those to pass over;
+  // then store().
+  { Loss::Sweep::passes(loss, row) } -> std::same_as<int64_t>;
+  requires std::is_constructible_v<typename Loss::Sweep, decltype(loss)&,
+                                   decltype(row)&, int64_t, T*>;
+  { sweep.absorb(some) } -> std::same_as<void>;
+  { sweep.absorb(used, used) } -> std::same_as<void>;
+  { sweep.store(team) } -> std::same_as<void>;
+  // After the tiles: row.shares.
+  { loss.settle(team, row) } -> std::same_as<void>;
+  // With row.totals: row.value, row.gradient, and what Slope reads.
+  { loss.close(team, row) } -> std::same_as<void>;
+  // Overwrites similarities of a row of a tile with dL/ds. On a GPU it is
+  // copied to shared memory.
+  requires std::is_constructible_v<typename Loss::Slope, decltype(loss)&,
+                                   decltype(row)&>;
+  requires std::is_default_constructible_v<typename Loss::Slope>;
+  { slope.apply(changed) } -> std::same_as<void>;
+  requires std::is_trivially_copyable_v<typename Loss::Slope>;
+};
 
 /// Comparisons swallow NaN: a row that has one, or infinity, must not have a
 /// value. Its similarity to itself tells.

@@ -134,7 +134,7 @@ Tensor multi_similarity(const Similarities& in) {
   return mean_of(terms, in);
 }
 
-Tensor contrastive_all(const Similarities& in) {
+Tensor contrastive(const Similarities& in) {
   std::vector<Tensor> positives;
   std::vector<Tensor> negatives;
   for (const Row& row : rows_of(in)) {
@@ -259,7 +259,8 @@ const std::map<std::string, Reference>& references() {
       {"supcon", {supcon}},
       {"nt_xent", {nt_xent}},
       {"multi_similarity", {multi_similarity}},
-      {"contrastive_all", {contrastive_all, /*euclidean=*/true}},
+      {"contrastive", {contrastive, /*euclidean=*/true}},
+      {"contrastive_all", {contrastive, /*euclidean=*/true}},  // its old name
       {"triplet_all", {triplet_all, /*euclidean=*/true}},
       {"angular", {angular, /*euclidean=*/false, 0.005}},
       {"circle", {std::bind(reference_circle, _1, true)}},

@@ -4,7 +4,7 @@
 
 namespace kith {
 
-struct ContrastiveAllParams {
+struct ContrastiveParams {
   double pos_margin = 0;
   double neg_margin = 1;
   bool active_only = true;
@@ -14,18 +14,18 @@ struct ContrastiveAllParams {
 
 namespace kith::KITH_ROWS {
 
-/// See kith/losses/contrastive_all.cpp. The totals are the numbers of positive
+/// See kith/losses/contrastive.h. The totals are the numbers of positive
 /// and of negative pairs that the means go over.
 template <class T>
-class ContrastiveAllRow {
+class ContrastiveRow {
  public:
-  using Params = ContrastiveAllParams;
+  using Params = ContrastiveParams;
   static constexpr int kSum = 0;     ///< of the negatives' terms
   static constexpr int kActive = 1;  ///< negatives with a term above zero
   static constexpr int kAll = 2;     ///< negatives
   static constexpr int kPart = 0;    ///< after close(): 1 / their number
 
-  KITH_HD explicit ContrastiveAllRow(const Params& params)
+  KITH_HD explicit ContrastiveRow(const Params& params)
       : pos_margin_(static_cast<T>(params.pos_margin)),
         neg_margin_(static_cast<T>(params.neg_margin)),
         active_only_(params.active_only) {}
@@ -41,14 +41,14 @@ class ContrastiveAllRow {
 
   class Sweep {
    public:
-    KITH_HD Sweep(const ContrastiveAllRow& loss, const RowView<T>& row, int64_t,
+    KITH_HD Sweep(const ContrastiveRow& loss, const RowView<T>& row, int64_t,
                   T*)
         : row_(row),
           margin_(loss.neg_margin_),
           sum_(Vec<T>{}),
           active_(Vec<T>{}),
           all_(Vec<T>{}) {}
-    KITH_HD static int64_t passes(const ContrastiveAllRow&, const RowView<T>&) {
+    KITH_HD static int64_t passes(const ContrastiveRow&, const RowView<T>&) {
       return 1;
     }
 
@@ -84,7 +84,7 @@ class ContrastiveAllRow {
   class Slope {
    public:
     Slope() = default;
-    KITH_HD Slope(const ContrastiveAllRow& loss, const RowView<T>& row)
+    KITH_HD Slope(const ContrastiveRow& loss, const RowView<T>& row)
         : margin_(loss.neg_margin_), part_(row.fields[kPart]) {}
 
     template <int n, class V>
