@@ -6,13 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "kith/chart/axis.h"
+#include "tests/chart/sound_svg.h"
 #include "tests/support/markup.h"
 
 namespace kith {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 LineChart chart_of(std::vector<double> values) {
   LineChart chart;
@@ -25,26 +23,10 @@ LineChart chart_of(std::vector<double> values) {
   return chart;
 }
 
-// What every drawing has to be, whatever the data.
-void expect_sound(const std::string& svg) {
-  EXPECT_EQ(markup_fault(svg), "");
-  EXPECT_TRUE(svg.starts_with("<svg "));
-  EXPECT_NE(svg.find("viewBox="), std::string::npos);
-  for (const char* number : {"\"nan", "\"inf", "\"-inf", " nan", " inf"}) {
-    EXPECT_EQ(svg.find(number), std::string::npos) << number;
-  }
-}
-
 std::string path_of(const std::string& svg) {
   const size_t at = svg.find("<path d=\"");
   if (at == std::string::npos) return "";
   return svg.substr(at + 9, svg.find('"', at + 9) - at - 9);
-}
-
-std::vector<std::string> labels_of(const Axis& axis) {
-  std::vector<std::string> labels;
-  for (const double tick : axis.ticks()) labels.push_back(axis.label(tick));
-  return labels;
 }
 
 using Labels = std::vector<std::string>;

@@ -13,6 +13,7 @@
 #include "kith/chart/mark_chart.h"
 #include "kith/chart/name_places.h"
 #include "kith/chart/ranked_lists.h"
+#include "tests/chart/sound_svg.h"
 #include "tests/support/markup.h"
 
 namespace kith {
@@ -21,23 +22,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-void expect_sound(const std::string& svg) {
-  EXPECT_EQ(markup_fault(svg), "");
-  EXPECT_TRUE(svg.starts_with("<svg "));
-  for (const char* number : {"\"nan", "\"inf", "\"-inf", " nan", " inf"}) {
-    EXPECT_EQ(svg.find(number), std::string::npos) << number;
-  }
-}
-
-std::vector<std::string> labels_of(const Axis& axis) {
-  std::vector<std::string> labels;
-  for (const double tick : axis.ticks()) labels.push_back(axis.label(tick));
-  return labels;
-}
 
 TEST(LogAxis, HasTicksAtPowersOfTen) {
   EXPECT_THAT(labels_of(make_log_axis(0.01, 10000)),

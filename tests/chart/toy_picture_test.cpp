@@ -1,15 +1,12 @@
 #include "kith/chart/toy_picture.h"
 
-#include <limits>
-
 #include <gtest/gtest.h>
 
+#include "tests/chart/sound_svg.h"
 #include "tests/support/markup.h"
 
 namespace kith {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 ToyRow row_of(const std::string& title) {
   ToyRow row;

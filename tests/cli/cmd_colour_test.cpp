@@ -7,7 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kith/core/file.h"
 #include "kith/image/encode.h"
 #include "tests/cli/run_program.h"
 #include "tests/cli/tiny_run.h"
@@ -19,10 +18,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-std::string contents(const std::string& path) {
-  return read_file(path, uint64_t{1} << 20);
-}
 
 /// A folder with photographs of 12 classes, and a configuration that says
 /// nothing of their colour.

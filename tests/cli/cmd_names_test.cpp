@@ -21,7 +21,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // Clears the screen, sets the title, turns what follows around; and bytes of
 // Latin-1.
@@ -60,9 +60,9 @@ TEST(Names, OfBrokenImagesAreShownAndFoundAgain) {
   const ProgramResult json = run_kith({"data", "check", root, "--json"});
   EXPECT_EQ(json.exit_code, 1);
   expect_safe(json.out + json.err);
-  const Json broken = Json::parse(json.out).at("broken");
+  const OrderedJson broken = OrderedJson::parse(json.out).at("broken");
   ASSERT_EQ(broken.size(), 3u);
-  for (const Json& entry : broken) {
+  for (const OrderedJson& entry : broken) {
     EXPECT_TRUE(std::filesystem::exists(get_path(entry, "path"))) << entry;
   }
 }
@@ -107,7 +107,8 @@ TEST(Names, OfWhatIsFoundAreShownAndFoundAgain) {
   as_json.emplace_back("--json");
   const ProgramResult json = expect_success(as_json);
   expect_safe(json.out + json.err);
-  const Json first = Json::parse(json.out).at("queries").at(1).at("results");
+  const OrderedJson first =
+      OrderedJson::parse(json.out).at("queries").at(1).at("results");
   EXPECT_EQ(get_path(first.at(0), "path"), kLatin);
   for (const char* what : {"--json", ""}) {
     std::vector<std::string> info = {"index", "info", index};
@@ -115,7 +116,7 @@ TEST(Names, OfWhatIsFoundAreShownAndFoundAgain) {
     const ProgramResult said = expect_success(info);
     expect_safe(said.out + said.err);
     if (*what == '\0') continue;
-    EXPECT_NO_THROW(Json::parse(said.out));
+    EXPECT_NO_THROW(OrderedJson::parse(said.out));
   }
 }
 

@@ -8,7 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include "kith/core/file.h"
 #include "kith/io/safetensors.h"
 #include "tests/cli/run_program.h"
 #include "tests/cli/tiny_run.h"
@@ -45,10 +44,6 @@ void run_and_kill(const std::string& config, const std::string& run,
   ASSERT_EQ(result.signal, SIGKILL)
       << "it ended before it was killed: " << result.err;
   EXPECT_FALSE(std::filesystem::exists(run + "/metrics.json"));
-}
-
-std::string contents(const std::string& path) {
-  return read_file(path, uint64_t{1} << 26);
 }
 
 void expect_same_tensors(const std::string& a, const std::string& b) {

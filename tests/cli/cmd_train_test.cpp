@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "kith/core/file.h"
 #include "kith/io/npy.h"
 #include "tests/cli/run_program.h"
 #include "tests/cli/tiny_run.h"
@@ -21,10 +20,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
-
-std::string contents(const std::string& path) {
-  return read_file(path, uint64_t{1} << 26);
-}
 
 void check_log(const std::string& path, int steps) {
   std::istringstream lines(contents(path));

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kith/core/file.h"
+
 namespace kith {
 namespace {
 
@@ -176,6 +178,10 @@ ProgramResult expect_failure(int exit_code,
         << "no \"" << part << "\" in: " << result.err;
   }
   return result;
+}
+
+std::string contents(const std::string& path) {
+  return read_file(path, uint64_t{1} << 26);
 }
 
 int count_lines(const std::string& path) {

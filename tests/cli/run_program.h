@@ -46,6 +46,9 @@ ProgramResult expect_failure(int exit_code,
                              const std::vector<std::string_view>& parts,
                              const ProgramOptions& options = {});
 
+/// Of a file of a few megabytes.
+std::string contents(const std::string& path);
+
 /// Lines of a file that are complete; 0 if there is no such file.
 int count_lines(const std::string& path);
 

@@ -25,7 +25,7 @@ std::string overridden(const std::string& yaml,
 }
 
 template <typename... Parts>
-void expect_refused(const std::string& assignment, const Parts&... parts) {
+void expect_edit_refused(const std::string& assignment, const Parts&... parts) {
   ConfigNode root = parse_config("a: 1\nl: [1, 2]\nm: {x: 1}\n", "r.yaml");
   expect_error<ConfigError>([&] { apply_override(root, assignment); },
                             "option 'set' " + assignment, parts...);
@@ -78,19 +78,19 @@ TEST(ApplyOverride, RemembersWhereItCameFrom) {
 }
 
 TEST(ApplyOverride, RefusesWhatItCannotDo) {
-  expect_refused("a", "KEY=VALUE");
-  expect_refused("=1", "KEY=VALUE");
-  expect_refused("", "KEY=VALUE");
-  expect_refused("m..x=1", "empty part");
-  expect_refused(".m=1", "empty part");
-  expect_refused("m.=1", "empty part");
-  expect_refused("a.b=1", "'b' lies below the plain value '1'");
-  expect_refused("l.2=1", "'2' is not a position in a list of 2");
-  expect_refused("l.x=1", "'x' is not a position");
-  expect_refused("l.-1=1", "'-1' is not a position");
-  expect_refused("l.99999999999999999999=1", "is not a position");
-  expect_refused("a=[1", "not valid YAML");
-  expect_refused("a={x: 1, x: 2}", "given twice");
+  expect_edit_refused("a", "KEY=VALUE");
+  expect_edit_refused("=1", "KEY=VALUE");
+  expect_edit_refused("", "KEY=VALUE");
+  expect_edit_refused("m..x=1", "empty part");
+  expect_edit_refused(".m=1", "empty part");
+  expect_edit_refused("m.=1", "empty part");
+  expect_edit_refused("a.b=1", "'b' lies below the plain value '1'");
+  expect_edit_refused("l.2=1", "'2' is not a position in a list of 2");
+  expect_edit_refused("l.x=1", "'x' is not a position");
+  expect_edit_refused("l.-1=1", "'-1' is not a position");
+  expect_edit_refused("l.99999999999999999999=1", "is not a position");
+  expect_edit_refused("a=[1", "not valid YAML");
+  expect_edit_refused("a={x: 1, x: 2}", "given twice");
 }
 
 TEST(MergeConfig, GoesIntoMapsOnly) {

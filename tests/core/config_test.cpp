@@ -48,7 +48,7 @@ double seconds_since(std::clock_t start) {
 }
 
 template <typename... Parts>
-void expect_refused(const std::string& yaml, const Parts&... parts) {
+void expect_config_refused(const std::string& yaml, const Parts&... parts) {
   expect_error<ConfigError>([&] { parse_config(yaml, "r.yaml"); }, parts...);
 }
 
@@ -84,21 +84,21 @@ TEST(ParseConfig, OfNothingIsNull) {
 }
 
 TEST(ParseConfig, NamesTheLineOfErrors) {
-  expect_refused("a: 1\nb: [1, 2\nc: 3\n", "r.yaml:", "not valid YAML");
-  expect_refused("a: 1\nb: *nowhere\n", "r.yaml:2:", "not valid YAML");
-  expect_refused("a: 1\n\tb: 2\n", "r.yaml:2:", "not valid YAML");
-  expect_refused("a: 1\nb: 2\na: 3\n", "r.yaml:3:", "'a' is given twice",
-                 "r.yaml:1");
-  expect_refused("x:\n  a: 1\n  a: 1\n", "r.yaml:3:", "given twice");
-  expect_refused("a: 1\n[1, 2]: 3\n", "r.yaml:2:", "plain word");
-  expect_refused("a: 1\n~: 3\n", "r.yaml:2:", "plain word");
+  expect_config_refused("a: 1\nb: [1, 2\nc: 3\n", "r.yaml:", "not valid YAML");
+  expect_config_refused("a: 1\nb: *nowhere\n", "r.yaml:2:", "not valid YAML");
+  expect_config_refused("a: 1\n\tb: 2\n", "r.yaml:2:", "not valid YAML");
+  expect_config_refused("a: 1\nb: 2\na: 3\n", "r.yaml:3:", "'a' is given twice",
+                        "r.yaml:1");
+  expect_config_refused("x:\n  a: 1\n  a: 1\n", "r.yaml:3:", "given twice");
+  expect_config_refused("a: 1\n[1, 2]: 3\n", "r.yaml:2:", "plain word");
+  expect_config_refused("a: 1\n~: 3\n", "r.yaml:2:", "plain word");
 }
 
 TEST(ParseConfig, RefusesTextAfterItsEnd) {
-  expect_refused("a: 1\n---\na: 2\n", "r.yaml", "second document");
-  expect_refused("a: 1\n]\nb: 2\n", "r.yaml:2:", "not valid YAML");
-  expect_refused("{a: 1}}\n", "r.yaml:1:", "not valid YAML");
-  expect_refused(", 2\na: 1\n", "r.yaml", "text after the end");
+  expect_config_refused("a: 1\n---\na: 2\n", "r.yaml", "second document");
+  expect_config_refused("a: 1\n]\nb: 2\n", "r.yaml:2:", "not valid YAML");
+  expect_config_refused("{a: 1}}\n", "r.yaml:1:", "not valid YAML");
+  expect_config_refused(", 2\na: 1\n", "r.yaml", "text after the end");
   EXPECT_TRUE(parse_config("---\na: 1\n...\n", "r.yaml").is_map());
 }
 
@@ -115,26 +115,26 @@ TEST(ParseConfig, RefusesAnAliasBombQuickly) {
             ", c: " + last + ", d: " + last + "}\n";
   }
   const std::clock_t start = std::clock();
-  expect_refused(lists, "r.yaml:", "too large");
-  expect_refused(maps, "r.yaml:", "too large");
+  expect_config_refused(lists, "r.yaml:", "too large");
+  expect_config_refused(maps, "r.yaml:", "too large");
   EXPECT_LT(seconds_since(start), 5.0);
 }
 
 TEST(ParseConfig, RefusesAnAliasOfItself) {
-  expect_refused("a: &a [1, *a]\n", "r.yaml");
-  expect_refused("a: &a {b: *a}\n", "r.yaml");
+  expect_config_refused("a: &a [1, *a]\n", "r.yaml");
+  expect_config_refused("a: &a {b: *a}\n", "r.yaml");
 }
 
 TEST(ParseConfig, RefusesDeepNesting) {
   for (const size_t depth : {100u, 10'000u, 1'000'000u}) {
-    expect_refused("a: " + std::string(depth, '['), "r.yaml:");
-    expect_refused("a: " + std::string(depth, '[') + std::string(depth, ']'),
-                   "r.yaml:");
-    expect_refused("a: " + std::string(depth, '{'), "r.yaml:");
+    expect_config_refused("a: " + std::string(depth, '['), "r.yaml:");
+    expect_config_refused(
+        "a: " + std::string(depth, '[') + std::string(depth, ']'), "r.yaml:");
+    expect_config_refused("a: " + std::string(depth, '{'), "r.yaml:");
   }
   std::string block;
   for (size_t i = 0; i < 200; ++i) block += std::string(i, ' ') + "a:\n";
-  expect_refused(block, "r.yaml:");
+  expect_config_refused(block, "r.yaml:");
 }
 
 TEST(ParseConfig, IsQuickOnManyKeys) {

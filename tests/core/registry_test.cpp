@@ -64,7 +64,7 @@ ConfigNode section(const std::string& yaml) {
 }
 
 template <typename... Parts>
-void expect_refused(const std::string& yaml, const Parts&... parts) {
+void expect_shape_refused(const std::string& yaml, const Parts&... parts) {
   expect_error<ConfigError>(
       [&] { shape_registry().make(section(yaml), "shape", 1.0); }, parts...);
   expect_error<ConfigError>(
@@ -107,10 +107,11 @@ TEST(Registry, ListsItsPartsAndTheirOptions) {
 }
 
 TEST(Registry, NamesTheNearestOfAnUnknownName) {
-  expect_refused("shape:\n  width: 1\n  name: boks\n",
-                 "r.yaml:3: unknown shape 'boks'", "did you mean 'box'?",
-                 "box, point");
-  expect_refused("shape: {name: dodecahedron}", "unknown shape", "box, point");
+  expect_shape_refused("shape:\n  width: 1\n  name: boks\n",
+                       "r.yaml:3: unknown shape 'boks'", "did you mean 'box'?",
+                       "box, point");
+  expect_shape_refused("shape: {name: dodecahedron}", "unknown shape",
+                       "box, point");
 }
 
 TEST(Registry, NamesTheFlagThatGaveAnUnknownName) {
@@ -122,19 +123,20 @@ TEST(Registry, NamesTheFlagThatGaveAnUnknownName) {
 }
 
 TEST(Registry, NeedsAName) {
-  expect_refused("shape: {width: 1}", "r.yaml:1:", "'shape' needs a 'name'",
-                 "box, point");
-  expect_refused("shape: {name: [box]}", "needs a 'name'");
-  expect_refused("shape:", "needs a 'name'");
-  expect_refused("shape: box", "needs a 'name'");
+  expect_shape_refused("shape: {width: 1}",
+                       "r.yaml:1:", "'shape' needs a 'name'", "box, point");
+  expect_shape_refused("shape: {name: [box]}", "needs a 'name'");
+  expect_shape_refused("shape:", "needs a 'name'");
+  expect_shape_refused("shape: box", "needs a 'name'");
 }
 
 TEST(Registry, ChecksTheOptionsOfThePart) {
-  expect_refused("shape:\n  name: box\n  widht: 1\n",
-                 "r.yaml:3: unknown key 'shape.widht'",
-                 "did you mean 'width'?");
-  expect_refused("shape: {name: box, width: 0}", "greater than 0");
-  expect_refused("shape: {name: point, width: 1}", "unknown key 'shape.width'");
+  expect_shape_refused("shape:\n  name: box\n  widht: 1\n",
+                       "r.yaml:3: unknown key 'shape.widht'",
+                       "did you mean 'width'?");
+  expect_shape_refused("shape: {name: box, width: 0}", "greater than 0");
+  expect_shape_refused("shape: {name: point, width: 1}",
+                       "unknown key 'shape.width'");
 }
 
 TEST(Registry, RefusesANameTwice) {

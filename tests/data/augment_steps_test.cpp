@@ -11,18 +11,10 @@
 #include "kith/image/colour.h"
 #include "kith/image/resize.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/pictures.h"
 
 namespace kith {
 namespace {
-
-Image noise(int width, int height, int channels) {
-  Image image(width, height, channels);
-  Rng rng(5, Stream::kReport);
-  for (uint8_t& pixel : image.pixels) {
-    pixel = static_cast<uint8_t>(rng.below(256));
-  }
-  return image;
-}
 
 std::unique_ptr<Augmentation> step(const std::string& yaml) {
   return augmentation_registry().make(parse_config(yaml, "r.yaml"),
@@ -42,7 +34,7 @@ void expect_equal(const Image& a, const Image& b) {
 }
 
 TEST(AugmentationSteps, DependOnTheKeyAlone) {
-  const Image image = noise(40, 30, 3);
+  const Image image = noise_picture(40, 30, 3);
   for (const std::string yaml :
        {"{name: random_resized_crop, size: 16}", "{name: random_crop, size: 9}",
         "{name: colour_jitter, hue: 0.2}", "{name: flip}", "{name: grey}"}) {
@@ -57,7 +49,7 @@ TEST(AugmentationSteps, DependOnTheKeyAlone) {
 }
 
 TEST(RandomResizedCrop, IsCropAndResize) {
-  const Image image = noise(90, 70, 3);
+  const Image image = noise_picture(90, 70, 3);
   for (int64_t key = 0; key < 20; ++key) {
     Rng rng(0, Stream::kAugment, {key});
     const Box box = random_box(90, 70, {{0.2, 0.9}, {0.5, 3.0}}, rng);
@@ -72,7 +64,7 @@ TEST(RandomResizedCrop, TakesAnyPicture) {
   for (const auto& [width, height] :
        {std::pair{1, 1}, {1, 500}, {500, 1}, {2, 3}}) {
     const Image result = apply("{name: random_resized_crop, size: 8}",
-                               noise(width, height, 1), width);
+                               noise_picture(width, height, 1), width);
     EXPECT_EQ(result.width, 8);
     EXPECT_EQ(result.height, 8);
   }
@@ -117,15 +109,16 @@ TEST(Flip, MirrorsRowsWithItsProbability) {
 }
 
 TEST(Grey, TakesTheColour) {
-  const Image image = noise(5, 4, 3);
+  const Image image = noise_picture(5, 4, 3);
   expect_equal(apply("{name: grey, p: 0}", image), image);
   expect_equal(apply("{name: grey, p: 1}", image),
                to_channels(to_channels(image, 1), 3));
-  expect_equal(apply("{name: grey, p: 1}", noise(5, 4, 1)), noise(5, 4, 1));
+  expect_equal(apply("{name: grey, p: 1}", noise_picture(5, 4, 1)),
+               noise_picture(5, 4, 1));
 }
 
 TEST(CenterCrop, CutsOrAddsABorder) {
-  const Image image = noise(9, 6, 3);
+  const Image image = noise_picture(9, 6, 3);
   expect_equal(apply("{name: center_crop, size: 4}", image),
                crop(image, {2, 1, 6, 5}));
   expect_equal(apply("{name: center_crop, size: 7}", image),
@@ -133,7 +126,7 @@ TEST(CenterCrop, CutsOrAddsABorder) {
 }
 
 TEST(RandomCrop, NeedsALargerPicture) {
-  const Image image = noise(9, 6, 1);
+  const Image image = noise_picture(9, 6, 1);
   for (int64_t key = 0; key < 30; ++key) {
     const Image part = apply("{name: random_crop, size: 6}", image, key);
     bool found = false;
@@ -148,7 +141,7 @@ TEST(RandomCrop, NeedsALargerPicture) {
 }
 
 TEST(ResizeStep, KeepsTheShape) {
-  const Image image = noise(30, 20, 3);
+  const Image image = noise_picture(30, 20, 3);
   expect_equal(apply("{name: resize, size: 13}", image), resize(image, 19, 13));
   expect_equal(apply("{name: resize, size: 40, filter: bicubic}", image),
                resize(image, 60, 40, Filter::kBicubic));
@@ -158,7 +151,7 @@ TEST(ResizeStep, KeepsTheShape) {
 }
 
 TEST(ColourJitter, MakesItsChangesInRandomOrder) {
-  const Image image = noise(12, 10, 3);
+  const Image image = noise_picture(12, 10, 3);
   int orders[2] = {0, 0};
   for (int64_t key = 0; key < 200; ++key) {
     Rng rng(0, Stream::kAugment, {key});
@@ -182,12 +175,12 @@ TEST(ColourJitter, MakesItsChangesInRandomOrder) {
 }
 
 TEST(ColourJitter, CanBeNothing) {
-  const Image image = noise(12, 10, 3);
+  const Image image = noise_picture(12, 10, 3);
   expect_equal(apply("{name: colour_jitter, brightness: 0, contrast: 0, "
                      "saturation: 0}",
                      image),
                image);
-  const Image grey = noise(12, 10, 1);
+  const Image grey = noise_picture(12, 10, 1);
   expect_equal(apply("{name: colour_jitter, brightness: 0, contrast: 0, "
                      "saturation: 1, hue: 0.5}",
                      grey),

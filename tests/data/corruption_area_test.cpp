@@ -4,7 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/corruptions.h"
+#include "kith/data/corruptions.h"
+#include "tests/support/pictures.h"
 
 namespace kith {
 namespace {
@@ -44,12 +45,12 @@ int count_of(const Image& image, int value) {
 }
 
 TEST(CutoutCorruption, EachRectangleHasAFifthOfTheArea) {
-  const auto part = corruption("{name: cutout, count: 1}");
+  const CutoutCorruption part({.count = 1});
   double tallness = 0.0;  // log of the height's share over the width's
   double widest = 0.0;
   constexpr int kPictures = 400;
   for (int64_t i = 0; i < kPictures; ++i) {
-    const Image result = corrupt(*part, "cutout", white(), 1, i);
+    const Image result = corrupt(part, "cutout", white(), 1, i);
     const Region grey(result, 128);
     EXPECT_EQ(count_of(result, 255), kWidth * kHeight - grey.count);
     EXPECT_EQ(grey.width() * grey.height(), grey.count);
@@ -68,12 +69,12 @@ TEST(CutoutCorruption, EachRectangleHasAFifthOfTheArea) {
 }
 
 TEST(CutoutCorruption, TwoRectanglesMayOverlap) {
-  const auto part = corruption("{name: cutout}");
+  const CutoutCorruption part;
   constexpr double kArea = kWidth * kHeight;
   int least = kWidth * kHeight;
   int most = 0;
   for (int64_t i = 0; i < 300; ++i) {
-    const Image result = corrupt(*part, "cutout", white(), 2, i);
+    const Image result = corrupt(part, "cutout", white(), 2, i);
     const int grey = count_of(result, 128);
     EXPECT_EQ(count_of(result, 255), kWidth * kHeight - grey);
     // Each to half a column of at most all rows.
@@ -87,13 +88,13 @@ TEST(CutoutCorruption, TwoRectanglesMayOverlap) {
 }
 
 TEST(CutoutCorruption, LiesAnywhere) {
-  const auto part = corruption("{name: cutout, count: 1}");
+  const CutoutCorruption part({.count = 1});
   double centre_x = 0.0;
   double centre_y = 0.0;
-  Region reached(corrupt(*part, "cutout", white(), 3, 0), 128);
+  Region reached(corrupt(part, "cutout", white(), 3, 0), 128);
   constexpr int kPictures = 400;
   for (int64_t i = 0; i < kPictures; ++i) {
-    const Region grey(corrupt(*part, "cutout", white(), 3, i), 128);
+    const Region grey(corrupt(part, "cutout", white(), 3, i), 128);
     centre_x += (grey.left + grey.right) / 2.0 / kPictures;
     centre_y += (grey.top + grey.bottom) / 2.0 / kPictures;
     reached.left = std::min(reached.left, grey.left);
@@ -129,13 +130,13 @@ int changes(const Image& image, bool down) {
 }
 
 TEST(DropoutCorruption, DropsCellsOfACoarseGrid) {
-  const auto part = corruption("{name: dropout}");
+  const DropoutCorruption part;
   double share = 0.0;
   double square = 0.0;
   int most_changes = 0;
   constexpr int kPictures = 800;
   for (int64_t i = 0; i < kPictures; ++i) {
-    const Image result = corrupt(*part, "dropout", white(), 4, i);
+    const Image result = corrupt(part, "dropout", white(), 4, i);
     const int black = count_of(result, 0);
     ASSERT_EQ(count_of(result, 255), kWidth * kHeight - black);
     const double dropped = static_cast<double>(black) / (kWidth * kHeight);
@@ -154,12 +155,12 @@ TEST(DropoutCorruption, DropsCellsOfACoarseGrid) {
 
 TEST(DropoutCorruption, ShareIsTheProbabilityOfACell) {
   // 20 x 16 cells of 5 x 5 pixels.
-  const auto part = corruption("{name: dropout, cells: [0.2, 0.2]}");
+  const DropoutCorruption part({.cells = {0.2, 0.2}});
   int most = 0;
   int none = 0;
   constexpr int kPictures = 300;
   for (int64_t i = 0; i < kPictures; ++i) {
-    const Image result = corrupt(*part, "dropout", white(), 5, i);
+    const Image result = corrupt(part, "dropout", white(), 5, i);
     const int black = count_of(result, 0);
     ASSERT_EQ(black % 25, 0);
     most = std::max(most, black / 25);
@@ -173,10 +174,9 @@ TEST(DropoutCorruption, ShareIsTheProbabilityOfACell) {
 }
 
 TEST(DropoutCorruption, DropsAllChannels) {
-  const auto part =
-      corruption("{name: dropout, max_share: 1, cells: [0.5, 0.5]}");
+  const DropoutCorruption part({.max_share = 1, .cells = {0.5, 0.5}});
   const Image result =
-      corrupt(*part, "dropout", flat_picture(12, 10, 3, 9), 6, 0);
+      corrupt(part, "dropout", flat_picture(12, 10, 3, 9), 6, 0);
   for (size_t p = 0; p < result.pixels.size(); p += 3) {
     EXPECT_EQ(result.pixels[p], result.pixels[p + 1]);
     EXPECT_EQ(result.pixels[p], result.pixels[p + 2]);

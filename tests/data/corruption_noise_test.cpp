@@ -6,7 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/corruptions.h"
+#include "kith/data/corruptions.h"
+#include "tests/support/pictures.h"
 
 namespace kith {
 namespace {
@@ -28,11 +29,11 @@ Moments moments_of(const std::vector<double>& values) {
 }
 
 TEST(GaussianNoiseCorruption, DeviationIsUniformUpToItsMost) {
-  const auto part = corruption("{name: gaussian_noise}");
+  const GaussianNoiseCorruption part;
   const Image grey = flat_picture(64, 64, 1, 128);
   std::vector<double> deviations;
   for (int64_t i = 0; i < 400; ++i) {
-    const Image noisy = corrupt(*part, "gaussian_noise", grey, 1, i);
+    const Image noisy = corrupt(part, "gaussian_noise", grey, 1, i);
     const Moments m = moments_of({noisy.pixels.begin(), noisy.pixels.end()});
     // Rounding adds a variance of 1/12.
     const double deviation =
@@ -54,13 +55,13 @@ TEST(GaussianNoiseCorruption, DeviationIsUniformUpToItsMost) {
 }
 
 TEST(GaussianNoiseCorruption, IsNormalAndOwnToEachPixelAndChannel) {
-  const auto part = corruption("{name: gaussian_noise}");
+  const GaussianNoiseCorruption part;
   const Image grey = flat_picture(100, 100, 3, 128);
   // The first picture whose noise is strong enough to measure.
   Image noisy;
   Moments m;
   for (int64_t i = 0; m.deviation < 15.0; ++i) {
-    noisy = corrupt(*part, "gaussian_noise", grey, 2, i);
+    noisy = corrupt(part, "gaussian_noise", grey, 2, i);
     m = moments_of({noisy.pixels.begin(), noisy.pixels.end()});
   }
   double channels = 0.0;
@@ -80,12 +81,12 @@ TEST(GaussianNoiseCorruption, IsNormalAndOwnToEachPixelAndChannel) {
 }
 
 TEST(GaussianNoiseCorruption, Clamps) {
-  const auto part = corruption("{name: gaussian_noise}");
+  const GaussianNoiseCorruption part;
   for (const int value : {0, 255}) {
     const Image flat = flat_picture(20, 20, 1, value);
     for (int64_t i = 0; i < 20; ++i) {
       for (const uint8_t pixel :
-           corrupt(*part, "gaussian_noise", flat, 3, i).pixels) {
+           corrupt(part, "gaussian_noise", flat, 3, i).pixels) {
         ASSERT_LT(std::abs(pixel - value), 160);
       }
     }
@@ -93,13 +94,13 @@ TEST(GaussianNoiseCorruption, Clamps) {
 }
 
 TEST(SaltAndPepperCorruption, ReplacesOnePixelInTwentyByBlackOrWhite) {
-  const auto part = corruption("{name: salt_and_pepper}");
+  const SaltAndPepperCorruption part;
   const Image grey = flat_picture(100, 100, 3, 77);
   int black = 0;
   int white = 0;
   constexpr int kPictures = 20;
   for (int64_t i = 0; i < kPictures; ++i) {
-    const Image result = corrupt(*part, "salt_and_pepper", grey, 4, i);
+    const Image result = corrupt(part, "salt_and_pepper", grey, 4, i);
     int changed = 0;
     for (size_t p = 0; p < result.pixels.size(); p += 3) {
       const uint8_t value = result.pixels[p];
@@ -119,13 +120,13 @@ TEST(SaltAndPepperCorruption, ReplacesOnePixelInTwentyByBlackOrWhite) {
 }
 
 TEST(UniformNoiseCorruption, AddsOneValueToAllPixels) {
-  const auto part = corruption("{name: uniform_noise}");
+  const UniformNoiseCorruption part;
   const Image grey = flat_picture(5, 4, 3, 100);
   std::set<int> seen;
   double sum = 0.0;
   constexpr int kPictures = 2000;
   for (int64_t i = 0; i < kPictures; ++i) {
-    const Image result = corrupt(*part, "uniform_noise", grey, 5, i);
+    const Image result = corrupt(part, "uniform_noise", grey, 5, i);
     for (const uint8_t pixel : result.pixels) {
       ASSERT_EQ(pixel, result.pixels[0]);
     }
@@ -140,11 +141,11 @@ TEST(UniformNoiseCorruption, AddsOneValueToAllPixels) {
 }
 
 TEST(UniformNoiseCorruption, Clamps) {
-  const auto part = corruption("{name: uniform_noise}");
+  const UniformNoiseCorruption part;
   Image image(2, 1, 1);
   image.pixels = {10, 245};
   for (int64_t i = 0; i < 200; ++i) {
-    const Image result = corrupt(*part, "uniform_noise", image, 6, i);
+    const Image result = corrupt(part, "uniform_noise", image, 6, i);
     EXPECT_LE(std::abs(result.pixels[0] - 10), 50);
     EXPECT_LE(std::abs(result.pixels[1] - 245), 50);
     EXPECT_LE(result.pixels[0], result.pixels[1]);

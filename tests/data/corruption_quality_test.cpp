@@ -6,22 +6,23 @@
 
 #include <gtest/gtest.h>
 
+#include "kith/data/corruptions.h"
 #include "kith/image/decode.h"
 #include "kith/image/encode.h"
-#include "tests/support/corruptions.h"
+#include "tests/support/pictures.h"
 
 namespace kith {
 namespace {
 
 TEST(GaussianBlurCorruption, SigmaIsUniformFromOneToThree) {
-  const auto part = corruption("{name: gaussian_blur}");
+  const GaussianBlurCorruption part;
   // A white bar, 20 columns wide: its variance is (20^2 - 1) / 12, and the
   // kernel's is added to it.
   Image bar(80, 3, 1);
   for (int y = 0; y < 3; ++y) std::fill_n(bar.row(y) + 30, 20, uint8_t{255});
   std::vector<double> sigmas;
   for (int64_t i = 0; i < 300; ++i) {
-    const Image blurred = corrupt(*part, "gaussian_blur", bar, 1, i);
+    const Image blurred = corrupt(part, "gaussian_blur", bar, 1, i);
     double sum = 0.0;
     double square = 0.0;
     for (int x = 0; x < 80; ++x) {
@@ -70,7 +71,7 @@ TEST(JpegCorruption, QualityGivesTheQuantisationTable) {
 }
 
 TEST(JpegCorruption, QualityIsUniformFromFiveToTwenty) {
-  const auto part = corruption("{name: jpeg}");
+  const JpegCorruption part;
   const Image image = noise_picture(16, 16, 3);
   std::map<std::vector<uint8_t>, int> quality_of;
   for (int quality = 1; quality <= 40; ++quality) {
@@ -79,7 +80,7 @@ TEST(JpegCorruption, QualityIsUniformFromFiveToTwenty) {
   }
   std::map<int, int> counts;
   for (int64_t i = 0; i < 1600; ++i) {
-    const Image result = corrupt(*part, "jpeg", image, 2, i);
+    const Image result = corrupt(part, "jpeg", image, 2, i);
     ASSERT_TRUE(quality_of.count(result.pixels));
     ++counts[quality_of.at(result.pixels)];
   }
@@ -92,9 +93,9 @@ TEST(JpegCorruption, QualityIsUniformFromFiveToTwenty) {
 }
 
 TEST(JpegCorruption, StrongestCompressionHasQualityOne) {
-  const auto part = corruption("{name: jpeg, compression: [100, 100]}");
+  const JpegCorruption part({.compression = {100, 100}});
   const Image image = noise_picture(16, 16, 1);
-  EXPECT_EQ(corrupt(*part, "jpeg", image, 3, 0).pixels,
+  EXPECT_EQ(corrupt(part, "jpeg", image, 3, 0).pixels,
             decode_image(encode_jpeg(image, 1), "JPEG").pixels);
 }
 

@@ -7,11 +7,16 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/error.h"
-#include "tests/support/corruptions.h"
+#include "kith/data/corruptions.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/pictures.h"
 
 namespace kith {
 namespace {
+
+std::unique_ptr<Corruption> named(const std::string& name) {
+  return corruption_registry().at(name, "").make(ConfigNode::map(), name);
+}
 
 TEST(Corruptions, AreTheNinePublishedOnes) {
   EXPECT_EQ(
@@ -27,7 +32,7 @@ TEST(Corruptions, KeepSizeAndChannelsOfAnyPictureAndTheirInput) {
   };
   for (const std::string& name : corruption_registry().names()) {
     SCOPED_TRACE(name);
-    const auto part = corruption("{name: " + name + "}");
+    const auto part = named(name);
     for (const Shape shape :
          {Shape{1, 1}, Shape{1, 9}, Shape{9, 1}, Shape{3, 2}, Shape{17, 33}}) {
       for (const int channels : {1, 3}) {
@@ -50,8 +55,8 @@ TEST(Corruptions, DependOnSeedAndImageAndNothingElse) {
   const Image image = noise_picture(48, 40, 3);
   for (const std::string& name : corruption_registry().names()) {
     SCOPED_TRACE(name);
-    const auto part = corruption("{name: " + name + "}");
-    const auto same = corruption("{name: " + name + "}");
+    const auto part = named(name);
+    const auto same = named(name);
     std::set<std::vector<uint8_t>> by_index;
     std::set<std::vector<uint8_t>> by_seed;
     for (int64_t i = 0; i < 12; ++i) {
@@ -69,11 +74,11 @@ TEST(Corruptions, DependOnSeedAndImageAndNothingElse) {
 
 TEST(Corruptions, HaveTheirOwnDrawByName) {
   const Image image = flat_picture(1, 1, 1, 100);
-  const auto part = corruption("{name: uniform_noise}");
+  const UniformNoiseCorruption part;
   int equal = 0;
   for (int64_t i = 0; i < 200; ++i) {
-    equal += corrupt(*part, "a", image, 0, i).pixels ==
-             corrupt(*part, "b", image, 0, i).pixels;
+    equal += corrupt(part, "a", image, 0, i).pixels ==
+             corrupt(part, "b", image, 0, i).pixels;
   }
   EXPECT_LT(equal, 12);  // about two by chance
 }
@@ -81,29 +86,32 @@ TEST(Corruptions, HaveTheirOwnDrawByName) {
 // Published results depend on these numbers: they must never change.
 TEST(Corruptions, DrawTheSameForever) {
   const Image image = flat_picture(1, 1, 1, 100);
-  const auto part = corruption("{name: uniform_noise}");
+  const UniformNoiseCorruption part;
   std::vector<int> values;
   for (int64_t i = 0; i < 5; ++i) {
-    values.push_back(corrupt(*part, "uniform_noise", image, 1, i).pixels[0]);
+    values.push_back(corrupt(part, "uniform_noise", image, 1, i).pixels[0]);
   }
   EXPECT_EQ(values, (std::vector<int>{150, 103, 79, 73, 100}));
 }
 
 TEST(Corruptions, RefuseAnEmptyPicture) {
-  const auto part = corruption("{name: rotation}");
-  EXPECT_THROW(corrupt(*part, "rotation", Image(), 0, 0), std::logic_error);
+  const RotationCorruption part;
+  EXPECT_THROW(corrupt(part, "rotation", Image(), 0, 0), std::logic_error);
 }
 
 TEST(Corruptions, RefuseARangeThatIsNone) {
   expect_error<ConfigError>(
-      [] { corruption("{name: gaussian_blur, sigma: [3, 1]}"); },
+      [] {
+        GaussianBlurCorruption part({.sigma = {3, 1}});
+      },
       "gaussian_blur: 'sigma' needs two values, the lesser one first");
+  expect_error<ConfigError>([] { JpegCorruption part({.compression = {80}}); },
+                            "jpeg: 'compression' needs two values");
   expect_error<ConfigError>(
-      [] { corruption("{name: jpeg, compression: [80]}"); },
-      "jpeg: 'compression' needs two values");
-  expect_error<ConfigError>(
-      [] { corruption("{name: jpeg, compression: [80, 101]}"); },
-      "corruption.compression", "[0, 100]");
+      [] {
+        JpegCorruption part({.compression = {80, 101}});
+      },
+      "jpeg.compression", "[0, 100]");
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/corruptions.h"
+#include "kith/data/corruptions.h"
+#include "tests/support/pictures.h"
 
 namespace kith {
 namespace {
@@ -27,14 +28,14 @@ double measured_degrees(const Image& turned) {
 }
 
 TEST(RotationCorruption, AngleIsUniformWithinThirtyDegrees) {
-  const auto part = corruption("{name: rotation}");
+  const RotationCorruption part;
   const Image ramp = ramp_picture(63, 63, 4);
   double mean = 0.0;
   double square = 0.0;
   double most = 0.0;
   constexpr int kPictures = 400;
   for (int64_t i = 0; i < kPictures; ++i) {
-    const Image turned = corrupt(*part, "rotation", ramp, 1, i);
+    const Image turned = corrupt(part, "rotation", ramp, 1, i);
     // The centre stays.
     EXPECT_NEAR(turned.row(31)[31], ramp.row(31)[31], 1);
     const double degrees = measured_degrees(turned);
@@ -51,17 +52,17 @@ TEST(RotationCorruption, AngleIsUniformWithinThirtyDegrees) {
 }
 
 TEST(RotationCorruption, HasNoEmptyCorners) {
-  const auto part = corruption("{name: rotation}");
+  const RotationCorruption part;
   for (int64_t i = 0; i < 30; ++i) {
     EXPECT_TRUE(all_white(
-        corrupt(*part, "rotation", flat_picture(40, 23, 3, 255), 2, i)));
+        corrupt(part, "rotation", flat_picture(40, 23, 3, 255), 2, i)));
   }
 }
 
 TEST(RotationCorruption, NoAngleIsTheIdentity) {
-  const auto part = corruption("{name: rotation, max_degrees: 0}");
+  const RotationCorruption part({.max_degrees = 0});
   const Image image = noise_picture(31, 20, 3);
-  EXPECT_EQ(corrupt(*part, "rotation", image, 3, 0).pixels, image.pixels);
+  EXPECT_EQ(corrupt(part, "rotation", image, 3, 0).pixels, image.pixels);
 }
 
 // How far inwards the four corner pixels come from along a ramp of 4 levels a
@@ -80,14 +81,14 @@ std::vector<double> corner_moves(const Image& result, bool down) {
 }
 
 TEST(PerspectiveCorruption, CornersMoveInwardsByTheScale) {
-  const auto part = corruption("{name: perspective}");
+  const PerspectiveCorruption part;
   double mean = 0.0;
   double most = 0.0;
   constexpr int kPictures = 300;
   for (int64_t i = 0; i < kPictures; ++i) {
     for (const bool down : {false, true}) {
       const Image result =
-          corrupt(*part, "perspective", ramp_picture(64, 64, 4, down), 4, i);
+          corrupt(part, "perspective", ramp_picture(64, 64, 4, down), 4, i);
       for (const double move : corner_moves(result, down)) {
         mean += move / (8 * kPictures);
         most = std::max(most, move);
@@ -105,12 +106,12 @@ TEST(PerspectiveCorruption, CornersMoveInwardsByTheScale) {
 }
 
 TEST(PerspectiveCorruption, ScaleGivesTheDeviation) {
-  const auto part = corruption("{name: perspective, scale: [0.05, 0.05]}");
+  const PerspectiveCorruption part({.scale = {0.05, 0.05}});
   double square = 0.0;
   constexpr int kPictures = 200;
   for (int64_t i = 0; i < kPictures; ++i) {
     const Image result =
-        corrupt(*part, "perspective", ramp_picture(64, 64, 4), 5, i);
+        corrupt(part, "perspective", ramp_picture(64, 64, 4), 5, i);
     for (const double move : corner_moves(result, false)) {
       square += move * move / (4 * kPictures);
     }
@@ -121,25 +122,25 @@ TEST(PerspectiveCorruption, ScaleGivesTheDeviation) {
 }
 
 TEST(PerspectiveCorruption, LeavesNoPixelEmpty) {
-  const auto part = corruption("{name: perspective}");
+  const PerspectiveCorruption part;
   for (int64_t i = 0; i < 30; ++i) {
     EXPECT_TRUE(all_white(
-        corrupt(*part, "perspective", flat_picture(40, 23, 3, 255), 6, i)));
+        corrupt(part, "perspective", flat_picture(40, 23, 3, 255), 6, i)));
   }
 }
 
 TEST(PerspectiveCorruption, NoScaleIsTheIdentity) {
-  const auto part = corruption("{name: perspective, scale: [0, 0]}");
+  const PerspectiveCorruption part({.scale = {0, 0}});
   const Image image = noise_picture(31, 20, 3);
-  EXPECT_EQ(corrupt(*part, "perspective", image, 7, 0).pixels, image.pixels);
+  EXPECT_EQ(corrupt(part, "perspective", image, 7, 0).pixels, image.pixels);
 }
 
 TEST(PerspectiveCorruption, KeepsTheOrderOfTheCornersAtAnyScale) {
   // Nearly every corner at the limit: the ramp still rises everywhere.
-  const auto part = corruption("{name: perspective, scale: [1, 1]}");
+  const PerspectiveCorruption part({.scale = {1, 1}});
   for (int64_t i = 0; i < 50; ++i) {
     const Image result =
-        corrupt(*part, "perspective", ramp_picture(64, 64, 4), 8, i);
+        corrupt(part, "perspective", ramp_picture(64, 64, 4), 8, i);
     for (int y = 0; y < 64; ++y) {
       EXPECT_TRUE(std::is_sorted(result.row(y), result.row(y) + 64));
     }

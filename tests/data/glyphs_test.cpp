@@ -59,7 +59,7 @@ struct Recall {
 };
 
 // What a nearest neighbour needs to know about a row.
-struct Moments {
+struct RowMoments {
   double mean;
   double norm_sq;          // of the raw row
   double centred_norm_sq;  // of the row less its mean
@@ -67,7 +67,8 @@ struct Moments {
 
 using Scores = std::array<double, 4>;  // higher is nearer; order of Recall
 
-Scores compare(double product, const Moments& query, const Moments& other) {
+Scores compare(double product, const RowMoments& query,
+               const RowMoments& other) {
   const double centred = product - kPixels * query.mean * other.mean;
   return {2.0 * product - other.norm_sq, product / std::sqrt(other.norm_sq),
           2.0 * centred - other.centred_norm_sq,
@@ -78,7 +79,7 @@ Scores compare(double product, const Moments& query, const Moments& other) {
 // images is of its own class.
 Recall recall_at_1(const std::vector<uint8_t>& rows) {
   const auto row = [&rows](int64_t i) { return rows.data() + i * kPixels; };
-  std::vector<Moments> moments;
+  std::vector<RowMoments> moments;
   for (int64_t i = 0; i < kTestImages; ++i) {
     const double mean =
         std::accumulate(row(i), row(i) + kPixels, 0.0) / kPixels;

@@ -10,17 +10,10 @@
 #include "kith/core/error.h"
 #include "kith/image/resize.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/pictures.h"
 
 namespace kith {
 namespace {
-
-Image pattern(int width, int height, int channels) {
-  Image image(width, height, channels);
-  for (size_t i = 0; i < image.pixels.size(); ++i) {
-    image.pixels[i] = static_cast<uint8_t>((i * 37 + i * i * 11) % 256);
-  }
-  return image;
-}
 
 InputOptions input(const std::string& yaml) {
   auto options =
@@ -43,13 +36,13 @@ class Brighten final : public Augmentation {
 
 TEST(ToChannels, KeepsWhatFits) {
   for (const int channels : {1, 3}) {
-    const Image image = pattern(4, 3, channels);
+    const Image image = pattern_picture(4, 3, channels);
     EXPECT_EQ(to_channels(image, channels).pixels, image.pixels);
   }
 }
 
 TEST(ToChannels, RepeatsGrey) {
-  const Image image = pattern(4, 3, 1);
+  const Image image = pattern_picture(4, 3, 1);
   const Image rgb = to_channels(image, 3);
   EXPECT_EQ(rgb.channels, 3);
   ASSERT_EQ(rgb.pixels.size(), 36u);
@@ -70,16 +63,16 @@ TEST(ToChannels, WeighsColours) {
 
 TEST(PrepareImage, BringsToSizeAndColour) {
   Rng rng(0, Stream::kAugment);
-  const Image image = pattern(20, 10, 3);
+  const Image image = pattern_picture(20, 10, 3);
   const Image grey = prepare_image(image, input("size: 16"), {}, rng);
   EXPECT_EQ(grey.width, 16);
   EXPECT_EQ(grey.height, 16);
   EXPECT_EQ(grey.pixels, resize(to_channels(image, 1), 16, 16).pixels);
   const Image rgb = prepare_image(
-      pattern(16, 16, 1),
+      pattern_picture(16, 16, 1),
       input("{size: 16, colour: rgb, mean: [0, 0, 0], std: [1, 1, 1]}"), {},
       rng);
-  EXPECT_EQ(rgb.pixels, to_channels(pattern(16, 16, 1), 3).pixels);
+  EXPECT_EQ(rgb.pixels, to_channels(pattern_picture(16, 16, 1), 3).pixels);
 }
 
 TEST(PrepareImage, AugmentsAtTheSizeOfTheSource) {
@@ -88,7 +81,7 @@ TEST(PrepareImage, AugmentsAtTheSizeOfTheSource) {
   steps.push_back(std::make_unique<Brighten>());
   Rng rng(0, Stream::kAugment);
   Rng twice(0, Stream::kAugment);
-  Image image = pattern(20, 10, 1);
+  Image image = pattern_picture(20, 10, 1);
   const Image result = prepare_image(image, input("size: 8"), steps, rng);
   for (uint8_t& pixel : image.pixels) pixel = static_cast<uint8_t>(pixel + 2);
   EXPECT_EQ(result.pixels, resize(image, 8, 8).pixels);
@@ -108,7 +101,7 @@ TEST(PrepareImage, LeavesAPictureThatIsRight) {
   Augmentations steps;
   steps.push_back(std::make_unique<Shrink>());
   Rng rng(0, Stream::kAugment);
-  const Image image = pattern(20, 10, 1);
+  const Image image = pattern_picture(20, 10, 1);
   const Image small = resize(image, 8, 8);
   const InputOptions with_resize = input("{size: 8, resize: 10}");
   EXPECT_EQ(prepare_image(image, with_resize, steps, rng).pixels, small.pixels);
@@ -119,7 +112,7 @@ TEST(PrepareImage, LeavesAPictureThatIsRight) {
 
 TEST(PrepareImage, CutsTheCentre) {
   Rng rng(0, Stream::kAugment);
-  const Image image = pattern(40, 21, 1);
+  const Image image = pattern_picture(40, 21, 1);
   EXPECT_EQ(
       prepare_image(image, input("{size: 8, resize: 11}"), {}, rng).pixels,
       crop(resize(image, 20, 11), {6, 2, 14, 10}).pixels);
@@ -131,7 +124,8 @@ TEST(PrepareImage, CutsTheCentre) {
 // The whole picture would be 4096 x 268 million pixels.
 TEST(PrepareImage, TakesExtremeShapes) {
   Rng rng(0, Stream::kAugment);
-  for (const Image& image : {pattern(65'535, 1, 1), pattern(1, 65'535, 1)}) {
+  for (const Image& image :
+       {pattern_picture(65'535, 1, 1), pattern_picture(1, 65'535, 1)}) {
     const Image result =
         prepare_image(image, input("{size: 16, resize: 4096}"), {}, rng);
     EXPECT_EQ(result.width, 16);
@@ -223,12 +217,12 @@ TEST(AnyShape, KeepsTheShapeOfPictures) {
   for (const Case& c : {Case{128, 128, {64, 64}}, Case{128, 96, {64, 48}},
                         Case{90, 128, {48, 64}}, Case{40, 23, {48, 16}},
                         Case{300, 5, {64, 16}}, Case{8, 8, {16, 16}}}) {
-    const Size size = size_of(pattern(c.width, c.height, 1), yaml);
+    const Size size = size_of(pattern_picture(c.width, c.height, 1), yaml);
     EXPECT_EQ(size.width, c.expected.width) << c.width << " x " << c.height;
     EXPECT_EQ(size.height, c.expected.height) << c.width << " x " << c.height;
   }
   const Size exact =
-      size_of(pattern(100, 75, 1), "{long_side: 50, multiple: 1}");
+      size_of(pattern_picture(100, 75, 1), "{long_side: 50, multiple: 1}");
   EXPECT_EQ(exact.width, 50);
   EXPECT_EQ(exact.height, 38);  // of 37 and 38 the nearer ratio
 }
@@ -239,8 +233,8 @@ TEST(AnyShape, FitsWhatAugmentationGave) {
   Rng rng(0, Stream::kAugment);
   // As large as `size` says, which means nothing here.
   const Image picture = prepare_image(
-      pattern(20, 20, 1), input("{size: 20, long_side: 16, multiple: 8}"),
-      steps, rng);
+      pattern_picture(20, 20, 1),
+      input("{size: 20, long_side: 16, multiple: 8}"), steps, rng);
   EXPECT_EQ(picture.width, 16);
 }
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/error.h"
-#include "kith/data/data_set.h"
+#include "kith/data/file_sets.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/published_sets.h"
@@ -19,8 +19,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::string kHeader = "label,path,split,is_query,is_gallery\n";
-const std::string kBoxHeader =
+const std::string kOmlHeader = "label,path,split,is_query,is_gallery\n";
+const std::string kOmlBoxHeader =
     "label,path,split,is_query,is_gallery,category,x_1,x_2,y_1,y_2\n";
 
 class OmlSet : public ::testing::Test {
@@ -32,11 +32,8 @@ class OmlSet : public ::testing::Test {
   }
 
   std::unique_ptr<DataSet> open(const std::string& path, bool crop = false) {
-    ConfigNode section = ConfigNode::map();
-    section.set("name", ConfigNode::text("oml"));
-    section.set("path", ConfigNode::text(path));
-    section.set("crop_boxes", ConfigNode::text(crop ? "true" : "false"));
-    return make_data_set(section);
+    return std::make_unique<OmlDataSet>(
+        OmlOptions{.path = path, .crop_boxes = crop});
   }
 
   template <typename... Parts>
@@ -53,7 +50,7 @@ class OmlSet : public ::testing::Test {
 };
 
 TEST_F(OmlSet, ReadsTheList) {
-  dir_.write("df.csv", kHeader +
+  dir_.write("df.csv", kOmlHeader +
                            "3,images/a.png,train,,\n"
                            "5,images/b.png,validation,True,False\n"
                            "5,images/c.png,validation,0,1\n");
@@ -77,7 +74,7 @@ TEST_F(OmlSet, ReadsTheList) {
 
 TEST_F(OmlSet, CropsToBoxes) {
   dir_.write("df_with_bboxes.csv",
-             kBoxHeader +
+             kOmlBoxHeader +
                  "3,images/a.png,train,,,bird,2,5,1,4\n"
                  "3,images/a.png,train,,,bird,0.0,1.0,0.0,2.0\n"
                  "5,images/b.png,validation,True,True,cat,,,,\n");
@@ -91,9 +88,9 @@ TEST_F(OmlSet, CropsToBoxes) {
 }
 
 TEST_F(OmlSet, TakesTheListThatFits) {
-  dir_.write("df.csv", kHeader + "3,images/a.png,train,,\n");
+  dir_.write("df.csv", kOmlHeader + "3,images/a.png,train,,\n");
   dir_.write("df_with_bboxes.csv",
-             kBoxHeader + "4,images/a.png,train,,,,2,5,1,4\n");
+             kOmlBoxHeader + "4,images/a.png,train,,,,2,5,1,4\n");
   EXPECT_EQ(open(dir_.path())->list().items[0].label, 3);
   EXPECT_EQ(open(dir_.path(), true)->list().items[0].label, 4);
   expect_error<DataError>([&] { open(dir_.file("df.csv"), true); }, "df.csv:1",
@@ -101,30 +98,31 @@ TEST_F(OmlSet, TakesTheListThatFits) {
 }
 
 TEST_F(OmlSet, KeepsTheRulesOfQueriesAndGalleries) {
-  expect_refused(kHeader +
+  expect_refused(kOmlHeader +
                      "5,images/a.png,validation,True,False\n"
                      "6,images/b.png,validation,False,True\n",
                  "df.csv:2:", "label 5", "not in the gallery");
-  expect_refused(kHeader + "5,images/a.png,validation,False,False\n",
+  expect_refused(kOmlHeader + "5,images/a.png,validation,False,False\n",
                  "df.csv:2:", "query", "or both");
-  expect_refused(kHeader + "5,images/a.png,validation,,\n",
+  expect_refused(kOmlHeader + "5,images/a.png,validation,,\n",
                  "df.csv:2:", "is_query is ''", "True or False");
-  expect_refused(kHeader + "5,images/a.png,train,True,\n",
+  expect_refused(kOmlHeader + "5,images/a.png,train,True,\n",
                  "df.csv:2:", "must be empty");
-  expect_refused(kHeader + "5,images/a.png,test,True,True\n",
+  expect_refused(kOmlHeader + "5,images/a.png,test,True,True\n",
                  "df.csv:2:", "'test'", "data set 'csv'");
 }
 
 TEST_F(OmlSet, RefusesWrongLists) {
   expect_refused("", "empty");
-  expect_refused(kHeader, "no images");
+  expect_refused(kOmlHeader, "no images");
   expect_refused("label,path,split,is_query\n", "is_gallery");
-  expect_refused(kHeader + "x,images/a.png,train,,\n",
+  expect_refused(kOmlHeader + "x,images/a.png,train,,\n",
                  "df.csv:2:", "label 'x'");
-  expect_refused(kHeader + "1,,train,,\n", "df.csv:2:", "empty path");
-  expect_refused(kHeader + "1,images/a.png,train,,\n2,images/a.png,train,,\n",
-                 "df.csv:3:", "'images/a.png'", "first in line 2");
-  expect_refused(kHeader + "1,pictures/a.png,train,,\n");
+  expect_refused(kOmlHeader + "1,,train,,\n", "df.csv:2:", "empty path");
+  expect_refused(
+      kOmlHeader + "1,images/a.png,train,,\n2,images/a.png,train,,\n",
+      "df.csv:3:", "'images/a.png'", "first in line 2");
+  expect_refused(kOmlHeader + "1,pictures/a.png,train,,\n");
   expect_refused("label,path,split,is_query,is_gallery,x_1\n",
                  "df.csv:1:", "come together");
   const TempDir empty;
@@ -134,10 +132,10 @@ TEST_F(OmlSet, RefusesWrongLists) {
 
 TEST_F(OmlSet, RefusesWrongBoxes) {
   const std::string row = "1,images/a.png,train,,,,";
-  expect_refused(kBoxHeader + row + "2,5,1,\n", "df.csv:2:", "all given");
-  expect_refused(kBoxHeader + row + "5,2,1,4\n", "df.csv:2:", "x_1 < x_2");
-  expect_refused(kBoxHeader + row + "2,5,1,4.5\n", "df.csv:2:", "y_2 '4.5'");
-  expect_refused(kBoxHeader + row + "2,5,1,nan\n", "df.csv:2:", "y_2 'nan'");
+  expect_refused(kOmlBoxHeader + row + "2,5,1,\n", "df.csv:2:", "all given");
+  expect_refused(kOmlBoxHeader + row + "5,2,1,4\n", "df.csv:2:", "x_1 < x_2");
+  expect_refused(kOmlBoxHeader + row + "2,5,1,4.5\n", "df.csv:2:", "y_2 '4.5'");
+  expect_refused(kOmlBoxHeader + row + "2,5,1,nan\n", "df.csv:2:", "y_2 'nan'");
 }
 
 TEST_F(OmlSet, SaysWhatItDoesNotUse) {
@@ -151,10 +149,10 @@ TEST_F(OmlSet, SaysWhatItDoesNotUse) {
 
 // The image split that OML's converters write has every class on both sides.
 TEST_F(OmlSet, WarnsOfClassesOnBothSides) {
-  dir_.write("df.csv", kHeader +
+  dir_.write("df.csv", kOmlHeader +
                            "3,images/a.png,train,,\n"
                            "3,images/b.png,validation,True,True\n");
-  open(dir_.path());
+  open_data_set(dir_.path());
   EXPECT_THAT(log_.warnings(), ElementsAre(HasSubstr("1 classes are both")));
 }
 

@@ -7,17 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "kith/image/rotate.h"
+#include "tests/support/pictures.h"
 
 namespace kith {
 namespace {
-
-Image pattern(int width, int height, int channels) {
-  Image image(width, height, channels);
-  for (size_t i = 0; i < image.pixels.size(); ++i) {
-    image.pixels[i] = static_cast<uint8_t>((i * 37 + i * i * 11) % 256);
-  }
-  return image;
-}
 
 bool all_equal(const Image& image, int value) {
   return std::all_of(image.pixels.begin(), image.pixels.end(),
@@ -26,7 +19,7 @@ bool all_equal(const Image& image, int value) {
 
 TEST(WarpAffine, IdentityKeepsEveryPixel) {
   for (int channels : {1, 3}) {
-    const Image image = pattern(13, 7, channels);
+    const Image image = pattern_picture(13, 7, channels);
     EXPECT_EQ(warp_affine(image, Affine{}, 99).pixels, image.pixels);
     EXPECT_EQ(warp_affine(image, Affine{}, 0, Edge::kReplicate).pixels,
               image.pixels);
@@ -34,7 +27,7 @@ TEST(WarpAffine, IdentityKeepsEveryPixel) {
 }
 
 TEST(WarpAffine, ShiftsByWholePixelsAndFills) {
-  const Image image = pattern(5, 4, 3);
+  const Image image = pattern_picture(5, 4, 3);
   Affine map;
   map.c = -2.0;  // the result at x shows the source at x - 2
   map.f = 1.0;
@@ -52,7 +45,7 @@ TEST(WarpAffine, ShiftsByWholePixelsAndFills) {
 }
 
 TEST(WarpAffine, ReplicatesTheNearestPixel) {
-  const Image image = pattern(5, 4, 1);
+  const Image image = pattern_picture(5, 4, 1);
   Affine map;
   map.c = -2.0;
   const Image moved = warp_affine(image, map, 77, Edge::kReplicate);
@@ -74,7 +67,7 @@ TEST(WarpAffine, InterpolatesBetweenPixels) {
 }
 
 TEST(WarpAffine, QuarterTurnsEqualRotate90) {
-  const Image image = pattern(9, 9, 3);
+  const Image image = pattern_picture(9, 9, 3);
   // Counterclockwise: the result at (x, y) shows the source at (9 - y, x).
   const Affine turn{0.0, -1.0, 9.0, 1.0, 0.0, 0.0};
   const Affine half{-1.0, 0.0, 9.0, 0.0, -1.0, 9.0};
@@ -83,7 +76,7 @@ TEST(WarpAffine, QuarterTurnsEqualRotate90) {
 }
 
 TEST(WarpAffine, ShowsOnlyFillFarOutside) {
-  const Image image = pattern(6, 6, 1);
+  const Image image = pattern_picture(6, 6, 1);
   Affine map;
   map.c = 1e30;
   map.f = -1e30;
@@ -120,7 +113,7 @@ TEST(RandomAffine, SameKeyGivesTheSameMap) {
 
 TEST(RandomAffine, NoRangeIsTheIdentity) {
   Rng rng(0, Stream::kAugment);
-  const Image image = pattern(12, 10, 1);
+  const Image image = pattern_picture(12, 10, 1);
   const Affine map = random_affine(rng, AffineRange{}, 12, 10);
   EXPECT_EQ(warp_affine(image, map, 0).pixels, image.pixels);
 }

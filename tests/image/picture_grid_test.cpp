@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/corruptions.h"
+#include "tests/support/pictures.h"
 
 namespace kith {
 namespace {

@@ -21,7 +21,7 @@ Image golden(const std::string& name) {
 }
 
 // The same as in make.py.
-Image pattern(int width, int height, int channels) {
+Image pillow_pattern(int width, int height, int channels) {
   Image image(width, height, channels);
   uint8_t* out = image.pixels.data();
   for (int y = 0; y < height; ++y) {
@@ -66,8 +66,8 @@ TEST(Pillow, ResizesToTheShortSideAndCutsTheCentre) {
       input.filter = filter;
       input.colour = c.channels == 1 ? "grey" : "rgb";
       Rng unused(0, Stream::kAugment);
-      const Image image = prepare_image(pattern(c.width, c.height, c.channels),
-                                        input, {}, unused);
+      const Image image = prepare_image(
+          pillow_pattern(c.width, c.height, c.channels), input, {}, unused);
       const std::string file = "input_" + c.name + "_" + filter + ".png";
       EXPECT_LE(largest_difference(image, golden(file)), 1) << file;
     }
@@ -75,7 +75,8 @@ TEST(Pillow, ResizesToTheShortSideAndCutsTheCentre) {
 }
 
 TEST(Pillow, CutsTheCentreWithABlackBorder) {
-  const Image image = crop(pattern(61, 47, 3), centre_box(61, 47, 52, 52));
+  const Image image =
+      crop(pillow_pattern(61, 47, 3), centre_box(61, 47, 52, 52));
   EXPECT_LE(largest_difference(image, golden("center_crop.png")), 1);
 }
 
@@ -88,9 +89,9 @@ struct BoxCase {
 
 TEST(Pillow, ResizesABox) {
   for (const BoxCase& c :
-       {BoxCase{"down", pattern(300, 200, 3), {37, 21, 188, 133}, 48},
-        BoxCase{"up", pattern(300, 200, 3), {268, 177, 300, 200}, 48},
-        BoxCase{"grey", pattern(61, 47, 1), {0, 5, 61, 35}, 40}}) {
+       {BoxCase{"down", pillow_pattern(300, 200, 3), {37, 21, 188, 133}, 48},
+        BoxCase{"up", pillow_pattern(300, 200, 3), {268, 177, 300, 200}, 48},
+        BoxCase{"grey", pillow_pattern(61, 47, 1), {0, 5, 61, 35}, 40}}) {
     for (const std::string filter : {"bilinear", "bicubic"}) {
       const std::string file = "box_" + c.name + "_" + filter + ".png";
       const Image image =
@@ -114,14 +115,14 @@ TEST(Pillow, ChangesColours) {
         ColourCase{"hue", adjust_hue, {0.1, -0.37, 0.5}}}) {
     for (size_t i = 0; i < c.amounts.size(); ++i) {
       const std::string file = c.name + "_" + std::to_string(i) + ".png";
-      Image rgb = pattern(61, 47, 3);
+      Image rgb = pillow_pattern(61, 47, 3);
       c.adjust(rgb, c.amounts[i]);
       EXPECT_LE(largest_difference(rgb, golden("rgb_" + file)), 1) << file;
-      Image grey = pattern(61, 47, 1);
+      Image grey = pillow_pattern(61, 47, 1);
       c.adjust(grey, c.amounts[i]);
       const bool stays = c.name == "saturation" || c.name == "hue";
       const Image expected =
-          stays ? pattern(61, 47, 1) : golden("grey_" + file);
+          stays ? pillow_pattern(61, 47, 1) : golden("grey_" + file);
       EXPECT_LE(largest_difference(grey, expected), 1) << file;
     }
   }

@@ -18,7 +18,7 @@ namespace {
 using Fields = std::vector<std::string>;
 
 template <typename... Parts>
-void expect_refused(std::string_view text, const Parts&... parts) {
+void expect_csv_refused(std::string_view text, const Parts&... parts) {
   expect_error<DataError>([&] { parse_csv(text, "list.csv"); }, parts...);
 }
 
@@ -76,21 +76,24 @@ TEST(Csv, ReadsWithoutHeaderAndWithAnotherSeparator) {
 }
 
 TEST(Csv, NamesFileAndLineOfErrors) {
-  expect_refused("a,b\n1,2\n1,\"2\n3,4\n", "list.csv:3:", "unterminated");
-  expect_refused("a,b\n1,2\n\n3\n", "list.csv:4:", "expected 2 columns, got 1");
-  expect_refused("a,b\n1,2,3\n", "list.csv:2:", "expected 2 columns, got 3");
-  expect_refused(std::string(10'000, ','),
-                 "list.csv:1:", "10001 columns, at most 10000");
-  expect_refused("a,b\n\"1\" ,2\n", "list.csv:2:", "after a closing quote");
-  expect_refused("a,b\n\"x\ny\"z,2\n", "list.csv:3:", "after a closing quote");
-  expect_refused("a,b,a\n", "list.csv:1:", "'a' appears twice");
-  expect_refused("", "list.csv:1:", "header");
-  expect_refused(" \n\n", "list.csv:1:", "header");
-  expect_refused(std::string_view("\xff\xfe"
-                                  "a\0,\0",
-                                  6),
-                 "list.csv:1:", "UTF-8");
-  expect_refused(std::string_view("a\n\"\0\"", 5), "list.csv:2:", "NUL");
+  expect_csv_refused("a,b\n1,2\n1,\"2\n3,4\n", "list.csv:3:", "unterminated");
+  expect_csv_refused("a,b\n1,2\n\n3\n",
+                     "list.csv:4:", "expected 2 columns, got 1");
+  expect_csv_refused("a,b\n1,2,3\n",
+                     "list.csv:2:", "expected 2 columns, got 3");
+  expect_csv_refused(std::string(10'000, ','),
+                     "list.csv:1:", "10001 columns, at most 10000");
+  expect_csv_refused("a,b\n\"1\" ,2\n", "list.csv:2:", "after a closing quote");
+  expect_csv_refused("a,b\n\"x\ny\"z,2\n",
+                     "list.csv:3:", "after a closing quote");
+  expect_csv_refused("a,b,a\n", "list.csv:1:", "'a' appears twice");
+  expect_csv_refused("", "list.csv:1:", "header");
+  expect_csv_refused(" \n\n", "list.csv:1:", "header");
+  expect_csv_refused(std::string_view("\xff\xfe"
+                                      "a\0,\0",
+                                      6),
+                     "list.csv:1:", "UTF-8");
+  expect_csv_refused(std::string_view("a\n\"\0\"", 5), "list.csv:2:", "NUL");
 }
 
 TEST(Csv, ListsTheColumnsWhenOneIsMissing) {

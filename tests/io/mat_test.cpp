@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using Kind = MatValue::Kind;
+using MatKind = MatValue::Kind;
 
 MatValue parse_one(const std::string& variable, const MatLimits& limits = {}) {
   return parse_mat(mat_file({variable}), "x.mat", {"v"}, limits).at("v");
@@ -37,7 +37,7 @@ std::vector<std::string> small_variables() {
 
 void expect_small_variables(const std::map<std::string, MatValue>& found) {
   const MatValue& annotations = found.at("annotations");
-  EXPECT_EQ(annotations.kind, Kind::kStruct);
+  EXPECT_EQ(annotations.kind, MatKind::kStruct);
   EXPECT_EQ(annotations.count(), 2u);
   EXPECT_THAT(annotations.fields, ElementsAre("fname", "class", "bbox_x1"));
   EXPECT_EQ(annotations.field(0, "fname")->text, "00001.jpg");
@@ -47,7 +47,7 @@ void expect_small_variables(const std::map<std::string, MatValue>& found) {
   EXPECT_EQ(annotations.field(0, "bbox"), nullptr);
   EXPECT_EQ(annotations.field(2, "class"), nullptr);
   const MatValue& names = found.at("class_names");
-  EXPECT_EQ(names.kind, Kind::kCell);
+  EXPECT_EQ(names.kind, MatKind::kCell);
   ASSERT_EQ(names.values.size(), 2u);
   EXPECT_EQ(names.values[0].text, "Audi A5");
   EXPECT_EQ(names.values[1].text, "");

@@ -11,16 +11,12 @@
 #include "kith/core/file.h"
 #include "kith/io/byte_stream.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/pickles.h"
 
 namespace kith {
 namespace {
 
 using ::testing::ElementsAre;
-
-Pickle parse(std::string_view bytes) {
-  ByteStream in(bytes, "a.pkl");
-  return read_pickle(in);
-}
 
 template <typename T>
 std::vector<T> elements(const ArrayView& view) {
@@ -30,8 +26,6 @@ std::vector<T> elements(const ArrayView& view) {
   }
   return values;
 }
-
-std::string raw(std::string_view text) { return std::string(text); }
 
 /// dtype('<code>') of this byte order, in protocol 0.
 std::string dtype(const std::string& code, const std::string& order = "<") {
@@ -60,8 +54,8 @@ std::string buffer(const std::string& order) {
 }
 
 template <typename... Parts>
-void expect_refused(const std::string& pickled, const Parts&... parts) {
-  const Pickle pickle = parse(pickled);
+void expect_array_refused(const std::string& pickled, const Parts&... parts) {
+  const Pickle pickle = parse_pickle(pickled);
   expect_error<DataError>(
       [&] { numpy_view(pickle, pickle.root(), "a.pkl: x"); }, "a.pkl: x",
       parts...);
@@ -69,7 +63,7 @@ void expect_refused(const std::string& pickled, const Parts&... parts) {
 
 TEST(PickleNumpy, ReadsArraysOfBothNamesOfNumpyCore) {
   for (const char* core : {"core", "_core"}) {
-    const Pickle pickle = parse(
+    const Pickle pickle = parse_pickle(
         array("(I2\nt", dtype("i4"),
               bytes(raw({"\x05\0\0\0\xff\xff\xff\xff", 8})), "I00\n", core));
     ASSERT_TRUE(is_numpy(pickle, pickle.root()));
@@ -81,7 +75,7 @@ TEST(PickleNumpy, ReadsArraysOfBothNamesOfNumpyCore) {
 }
 
 TEST(PickleNumpy, ReadsPython2StringsAsBytes) {
-  const Pickle pickle = parse(array(
+  const Pickle pickle = parse_pickle(array(
       "(I1\nI1\nt", dtype("f8"), "S'\\x00\\x00\\x00\\x00\\x00\\x00\\xf8?'\n"));
   const ArrayView view = numpy_view(pickle, pickle.root(), "x");
   EXPECT_THAT(view.shape, ElementsAre(1, 1));
@@ -90,36 +84,36 @@ TEST(PickleNumpy, ReadsPython2StringsAsBytes) {
 
 TEST(PickleNumpy, ReadsNumbersAndBuffers) {
   const Pickle number =
-      parse("cnumpy.core.multiarray\nscalar\n(" + dtype("f4") +
-            bytes(raw({"\0\0\x20\x40", 4})) + "tR.");
+      parse_pickle("cnumpy.core.multiarray\nscalar\n(" + dtype("f4") +
+                   bytes(raw({"\0\0\x20\x40", 4})) + "tR.");
   ASSERT_TRUE(is_numpy(number, number.root()));
   const ArrayView view = numpy_view(number, number.root(), "x");
   EXPECT_TRUE(view.shape.empty());
   EXPECT_THAT(elements<float>(view), ElementsAre(2.5f));
 
-  const Pickle pickle = parse(buffer("C"));
+  const Pickle pickle = parse_pickle(buffer("C"));
   EXPECT_THAT(numpy_view(pickle, pickle.root(), "x").shape, ElementsAre(2));
-  expect_refused(buffer("F"), "Fortran order");
+  expect_array_refused(buffer("F"), "Fortran order");
 }
 
 TEST(PickleNumpy, OtherObjectsAreNotNumpy) {
   for (const char* text : {"N.", "(I1\nt.", "cnumpy\ndtype\n(Vi8\ntR."}) {
-    const Pickle pickle = parse(text);
+    const Pickle pickle = parse_pickle(text);
     EXPECT_FALSE(is_numpy(pickle, pickle.root())) << text;
   }
 }
 
 TEST(PickleNumpy, RefusesWhatItCannotRead) {
   const std::string eight = bytes("abcdefgh");
-  expect_refused(array("(I1\nt", dtype("i8"), eight, "I01\n"), "Fortran order",
-                 "ascontiguousarray");
-  expect_refused(array("(I1\nt", dtype("i8", ">"), eight), "big-endian");
-  expect_refused(array("(I1\nt", dtype("O8"), "(lN"), "'O8'", "int32");
-  expect_refused(array("(I1\nt", dtype("U2"), eight), "'U2'", "float64");
-  expect_refused(array("(I1\nt", "Vi8\n", eight), "no dtype");
-  expect_refused(array("(I1\nt", dtype("i8"), "I5\n"), "no bytes");
-  expect_refused(array("I1\n", dtype("i8"), eight), "shape");
-  expect_refused(array("(Vx\nt", dtype("i8"), eight), "integers");
+  expect_array_refused(array("(I1\nt", dtype("i8"), eight, "I01\n"),
+                       "Fortran order", "ascontiguousarray");
+  expect_array_refused(array("(I1\nt", dtype("i8", ">"), eight), "big-endian");
+  expect_array_refused(array("(I1\nt", dtype("O8"), "(lN"), "'O8'", "int32");
+  expect_array_refused(array("(I1\nt", dtype("U2"), eight), "'U2'", "float64");
+  expect_array_refused(array("(I1\nt", "Vi8\n", eight), "no dtype");
+  expect_array_refused(array("(I1\nt", dtype("i8"), "I5\n"), "no bytes");
+  expect_array_refused(array("I1\n", dtype("i8"), eight), "shape");
+  expect_array_refused(array("(Vx\nt", dtype("i8"), eight), "integers");
 }
 
 TEST(PickleNumpy, RefusesContentsOfAnotherSizeThanTheShape) {
@@ -127,22 +121,24 @@ TEST(PickleNumpy, RefusesContentsOfAnotherSizeThanTheShape) {
   for (const char* shape :
        {"(I2\nt", "(I0\nt", "(I-1\nt", "(I-1\nI-1\nt",
         "(I4611686018427387904\nI4\nt", "(I9223372036854775807\nt"}) {
-    expect_refused(array(shape, dtype("i8"), eight), "do not fit its shape");
+    expect_array_refused(array(shape, dtype("i8"), eight),
+                         "do not fit its shape");
   }
   std::string deep = "(";
   for (int i = 0; i < 65; ++i) deep += "I1\n";
-  expect_refused(array(deep + "t", dtype("i8"), eight), "64 axes");
+  expect_array_refused(array(deep + "t", dtype("i8"), eight), "64 axes");
 }
 
 TEST(PickleNumpy, RefusesArraysThatAreDescribedInAnotherWay) {
   const std::string start =
       "cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntVb\ntR";
-  expect_refused(start + ".", "no contents");
-  expect_refused(start + "(I1\ntb.", "as NumPy does");
-  expect_refused(start + "Nb.", "as NumPy does");
-  expect_refused("cnumpy.core.multiarray\nscalar\n(tR.", "as NumPy does");
-  expect_refused("cnumpy.core.numeric\n_frombuffer\n(NtR.", "as NumPy does");
-  expect_refused("cnumpy\ndtype\n(Vi8\ntR.", "not a NumPy array");
+  expect_array_refused(start + ".", "no contents");
+  expect_array_refused(start + "(I1\ntb.", "as NumPy does");
+  expect_array_refused(start + "Nb.", "as NumPy does");
+  expect_array_refused("cnumpy.core.multiarray\nscalar\n(tR.", "as NumPy does");
+  expect_array_refused("cnumpy.core.numeric\n_frombuffer\n(NtR.",
+                       "as NumPy does");
+  expect_array_refused("cnumpy\ndtype\n(Vi8\ntR.", "not a NumPy array");
 }
 
 }  // namespace

@@ -10,21 +10,17 @@
 #include "kith/core/error.h"
 #include "tests/support/damage.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/pickles.h"
 #include "tests/support/pth_files.h"
 
 namespace kith {
 namespace {
 
-using Kind = PickleNode::Kind;
-
-Pickle parse(std::string_view bytes) {
-  ByteStream in(bytes, "a.pkl");
-  return read_pickle(in);
-}
+using PickleKind = PickleNode::Kind;
 
 template <typename... Parts>
-void expect_refused(const std::string& bytes, const Parts&... parts) {
-  expect_error<DataError>([&] { parse(bytes); }, "a.pkl", parts...);
+void expect_pickle_refused(const std::string& bytes, const Parts&... parts) {
+  expect_error<DataError>([&] { parse_pickle(bytes); }, "a.pkl", parts...);
 }
 
 // Short text of an object and everything in it.
@@ -34,43 +30,41 @@ std::string show(const Pickle& pickle, const PickleNode& node) {
     items += (items.empty() ? "" : " ") + show(pickle, pickle.at(item));
   }
   switch (node.kind) {
-    case Kind::kNone:
+    case PickleKind::kNone:
       return "None";
-    case Kind::kBool:
+    case PickleKind::kBool:
       return node.integer != 0 ? "True" : "False";
-    case Kind::kInt:
+    case PickleKind::kInt:
       return std::to_string(node.integer);
-    case Kind::kBigInt:
+    case PickleKind::kBigInt:
       return "big";
-    case Kind::kFloat:
+    case PickleKind::kFloat:
       return std::to_string(node.real);
-    case Kind::kString:
+    case PickleKind::kString:
       return "'" + node.text + "'";
-    case Kind::kBytes:
+    case PickleKind::kBytes:
       return "b'" + node.text + "'";
-    case Kind::kGlobal:
+    case PickleKind::kGlobal:
       return node.text;
-    case Kind::kTuple:
+    case PickleKind::kTuple:
       return "(" + items + ")";
-    case Kind::kList:
+    case PickleKind::kList:
       return "[" + items + "]";
-    case Kind::kSet:
-    case Kind::kDict:
+    case PickleKind::kSet:
+    case PickleKind::kDict:
       return "{" + items + "}";
-    case Kind::kObject:
+    case PickleKind::kObject:
       return "<" + items + ">";
-    case Kind::kPersistent:
+    case PickleKind::kPersistent:
       return "@" + items;
   }
   return "?";
 }
 
 std::string shown(const std::string& bytes) {
-  const Pickle pickle = parse(bytes);
+  const Pickle pickle = parse_pickle(bytes);
   return show(pickle, pickle.root());
 }
-
-std::string raw(std::string_view text) { return std::string(text); }
 
 TEST(Pickle, ReadsNumbers) {
   EXPECT_EQ(shown("N."), "None");
@@ -137,7 +131,7 @@ TEST(Pickle, ReadsContainers) {
 
 TEST(Pickle, FindsKeysOfDicts) {
   const Pickle pickle =
-      parse(p_dict({{"a", "K\1"}, {"b", "K\2"}, {"a", "K\3"}}) + ".");
+      parse_pickle(p_dict({{"a", "K\1"}, {"b", "K\2"}, {"a", "K\3"}}) + ".");
   EXPECT_EQ(pickle.find(pickle.root(), "a")->integer, 3);
   EXPECT_EQ(pickle.find(pickle.root(), "b")->integer, 2);
   EXPECT_EQ(pickle.find(pickle.root(), "c"), nullptr);
@@ -225,85 +219,92 @@ TEST(Pickle, RefusesGadgets) {
   };
   for (const auto& [module, name] : names) {
     const std::string full = raw(module) + "." + name;
-    expect_refused(p_global(module, name) + argument, "'" + full + "'",
-                   "runs nothing", "state_dict()");
-    expect_refused(p_str(module) + p_str(name) + "\x93" + argument, full);
-    expect_refused("(" + p_str("x") + "i" + module + "\n" + name + "\n.", full);
-    expect_refused("(" + p_global(module, name) + p_str("x") + "o.", full);
-    expect_refused(p_global(module, name) + ")\x81.", full);
+    expect_pickle_refused(p_global(module, name) + argument, "'" + full + "'",
+                          "runs nothing", "state_dict()");
+    expect_pickle_refused(p_str(module) + p_str(name) + "\x93" + argument,
+                          full);
+    expect_pickle_refused("(" + p_str("x") + "i" + module + "\n" + name + "\n.",
+                          full);
+    expect_pickle_refused("(" + p_global(module, name) + p_str("x") + "o.",
+                          full);
+    expect_pickle_refused(p_global(module, name) + ")\x81.", full);
     // Not called, and dropped again.
-    expect_refused(p_global(module, name) + "0N.", full);
+    expect_pickle_refused(p_global(module, name) + "0N.", full);
   }
-  expect_refused("\x82\1.", "registry");
-  expect_refused(raw({"\x83\1\0.", 4}), "registry");
-  expect_refused(raw({"\x84\1\0\0\0.", 6}), "registry");
-  expect_refused("\x97.", "buffer");
-  expect_refused("]\x98.", "buffer");
-  expect_refused(p_str("os.system") + argument, "not a known name");
-  expect_refused(p_global("argparse", "Namespace") + ")R" + argument,
-                 "not a known name");
+  expect_pickle_refused("\x82\1.", "registry");
+  expect_pickle_refused(raw({"\x83\1\0.", 4}), "registry");
+  expect_pickle_refused(raw({"\x84\1\0\0\0.", 6}), "registry");
+  expect_pickle_refused("\x97.", "buffer");
+  expect_pickle_refused("]\x98.", "buffer");
+  expect_pickle_refused(p_str("os.system") + argument, "not a known name");
+  expect_pickle_refused(p_global("argparse", "Namespace") + ")R" + argument,
+                        "not a known name");
 }
 
 TEST(Pickle, RefusesNonsense) {
-  expect_refused("", "truncated");
-  expect_refused(".", "missing on the stack");
-  expect_refused("\xff.", "unknown instruction 255");
-  expect_refused("\x80\x06N.", "protocol 6");
-  expect_refused("0.", "missing");
-  expect_refused("K\1(\x85.", "missing");
-  expect_refused("t.", "a mark is missing");
-  expect_refused("h\1.", "number 1");
-  expect_refused("g-1\n.", "'-1'");
-  expect_refused("K\1K\2a.", "cannot hold");
-  expect_refused("]K\1K\2s.", "cannot hold");
-  expect_refused("}(K\1u.", "no value");
-  expect_refused("(K\1d.", "no value");
-  expect_refused("Ix\n.", "'x'");
-  expect_refused("I99999999999999999999\n.", "64 bits");
-  expect_refused("Fx\n.", "'x'");
-  expect_refused("S'x\n.", "string");
-  expect_refused("S'\\q'\n.", "string");
-  expect_refused("S'\\x4'\n.", "string");
-  expect_refused("V\\u12\n.", "string");
-  expect_refused("V\\Uffffffff\n.", "string");
-  expect_refused("K\1K\2\x93.", "not a string");
-  expect_refused("(o.", "class is missing");
-  expect_refused("K\1}b.", "attributes");
-  expect_refused(p_global("collections", "OrderedDict") + "K\1R.", "tuple");
-  expect_refused(p_global("collections", "OrderedDict") + "K\1\x85R.", "pairs");
-  expect_refused(p_global("collections", "OrderedDict") + "](K\1e\x85R.",
-                 "pairs");
-  expect_refused(p_global("builtins", "set") + "}\x85R.", "list");
-  expect_refused(p_global("_codecs", "encode") +
-                     p_tuple({p_str("\xe4\xb8\xad"), p_str("latin1")}) + "R.",
-                 "Latin-1");
-  expect_refused(p_global("builtins", "bytes") + "\x8a\4\xff\xff\xff\x7f\x85R.",
-                 "Latin-1");
+  expect_pickle_refused("", "truncated");
+  expect_pickle_refused(".", "missing on the stack");
+  expect_pickle_refused("\xff.", "unknown instruction 255");
+  expect_pickle_refused("\x80\x06N.", "protocol 6");
+  expect_pickle_refused("0.", "missing");
+  expect_pickle_refused("K\1(\x85.", "missing");
+  expect_pickle_refused("t.", "a mark is missing");
+  expect_pickle_refused("h\1.", "number 1");
+  expect_pickle_refused("g-1\n.", "'-1'");
+  expect_pickle_refused("K\1K\2a.", "cannot hold");
+  expect_pickle_refused("]K\1K\2s.", "cannot hold");
+  expect_pickle_refused("}(K\1u.", "no value");
+  expect_pickle_refused("(K\1d.", "no value");
+  expect_pickle_refused("Ix\n.", "'x'");
+  expect_pickle_refused("I99999999999999999999\n.", "64 bits");
+  expect_pickle_refused("Fx\n.", "'x'");
+  expect_pickle_refused("S'x\n.", "string");
+  expect_pickle_refused("S'\\q'\n.", "string");
+  expect_pickle_refused("S'\\x4'\n.", "string");
+  expect_pickle_refused("V\\u12\n.", "string");
+  expect_pickle_refused("V\\Uffffffff\n.", "string");
+  expect_pickle_refused("K\1K\2\x93.", "not a string");
+  expect_pickle_refused("(o.", "class is missing");
+  expect_pickle_refused("K\1}b.", "attributes");
+  expect_pickle_refused(p_global("collections", "OrderedDict") + "K\1R.",
+                        "tuple");
+  expect_pickle_refused(p_global("collections", "OrderedDict") + "K\1\x85R.",
+                        "pairs");
+  expect_pickle_refused(p_global("collections", "OrderedDict") + "](K\1e\x85R.",
+                        "pairs");
+  expect_pickle_refused(p_global("builtins", "set") + "}\x85R.", "list");
+  expect_pickle_refused(p_global("_codecs", "encode") +
+                            p_tuple({p_str("\xe4\xb8\xad"), p_str("latin1")}) +
+                            "R.",
+                        "Latin-1");
+  expect_pickle_refused(
+      p_global("builtins", "bytes") + "\x8a\4\xff\xff\xff\x7f\x85R.",
+      "Latin-1");
 }
 
 TEST(Pickle, SizesAreCheckedBeforeMemoryIsTaken) {
-  expect_refused(
+  expect_pickle_refused(
       "X\xff\xff\xff\xff"
       "abc.",
       "truncated", "4294967295");
-  expect_refused("\x8d" + std::string(8, '\xff') + "abc.", "truncated");
-  expect_refused("\x8e" + std::string(7, '\xff') +
-                     "\x7f"
-                     "abc.",
-                 "truncated");
-  expect_refused(
+  expect_pickle_refused("\x8d" + std::string(8, '\xff') + "abc.", "truncated");
+  expect_pickle_refused("\x8e" + std::string(7, '\xff') +
+                            "\x7f"
+                            "abc.",
+                        "truncated");
+  expect_pickle_refused(
       "\x8b\xff\xff\xff\xff"
       "abc.",
       "truncated");
-  expect_refused("\x95" + std::string(8, '\xff') + "N.", "frame");
+  expect_pickle_refused("\x95" + std::string(8, '\xff') + "N.", "frame");
 }
 
 TEST(Pickle, RefusesCycles) {
-  expect_refused("]q\1h\1a.", "contains itself");
-  expect_refused("}q\1K\1h\1s.", "contains itself");
-  expect_refused("]q\1]h\1aa.", "contains itself");
-  expect_refused("(]q\1h\1tq\2ah\2.", "a.pkl");
-  expect_refused(
+  expect_pickle_refused("]q\1h\1a.", "contains itself");
+  expect_pickle_refused("}q\1K\1h\1s.", "contains itself");
+  expect_pickle_refused("]q\1]h\1aa.", "contains itself");
+  expect_pickle_refused("(]q\1h\1tq\2ah\2.", "a.pkl");
+  expect_pickle_refused(
       p_global("argparse", "Namespace") + ")\x81q\1}" + p_str("a") + "h\1sb.",
       "contains itself");
 }
@@ -312,38 +313,38 @@ TEST(Pickle, RefusesDeepNestingWithoutRecursion) {
   const auto nested = [](size_t depth) {
     return std::string(depth, ']') + std::string(depth - 1, 'a') + ".";
   };
-  EXPECT_NO_THROW(parse(nested(Pickle::kMaxDepth)));
-  expect_refused(nested(Pickle::kMaxDepth + 1), "nested");
-  expect_refused(nested(1'000'000), "nested");
+  EXPECT_NO_THROW(parse_pickle(nested(Pickle::kMaxDepth)));
+  expect_pickle_refused(nested(Pickle::kMaxDepth + 1), "nested");
+  expect_pickle_refused(nested(1'000'000), "nested");
   std::string tuples = ")";
   tuples.append(1'000'000, '\x85');
-  expect_refused(tuples + ".", "nested");
+  expect_pickle_refused(tuples + ".", "nested");
   // Shared: two paths a level, but few objects.
   std::string shared = ")";
   for (int i = 0; i < 150; ++i) shared += "2\x86";
-  EXPECT_NO_THROW(parse(shared + "."));
+  EXPECT_NO_THROW(parse_pickle(shared + "."));
 }
 
 TEST(Pickle, LimitsWhatFewBytesCanMake) {
-  expect_refused(std::string(4'100'000, 'N') + ".", "objects");
-  expect_refused(std::string(4'100'000, '(') + ".", "marks");
-  expect_refused("N" + std::string(4'100'000, '\x94') + ".", "memo");
-  expect_refused("N" + std::string(16'100'000, '2') + ".", "stack");
+  expect_pickle_refused(std::string(4'100'000, 'N') + ".", "objects");
+  expect_pickle_refused(std::string(4'100'000, '(') + ".", "marks");
+  expect_pickle_refused("N" + std::string(4'100'000, '\x94') + ".", "memo");
+  expect_pickle_refused("N" + std::string(16'100'000, '2') + ".", "stack");
   std::string list = "](";
   for (int i = 0; i < 10'000; ++i) list += "))\x86";
   std::string copies =
       p_global("collections", "OrderedDict") + "q\1" + list + "e\x85q\2";
   for (int i = 0; i < 10'000; ++i) copies += "h\1h\2R";
-  expect_refused(copies + ".", "copied too often");
+  expect_pickle_refused(copies + ".", "copied too often");
 }
 
 TEST(Pickle, EveryTruncationIsRefused) {
   const std::string good =
       p_pickle(p_dict({{"a", p_tensor({"0", 4, {2, 2}, {2, 1}})},
                        {"b", "]q\1(K\1G" + std::string(8, '\1') + "e"}}));
-  EXPECT_NO_THROW(parse(good));
+  EXPECT_NO_THROW(parse_pickle(good));
   for (size_t size = 0; size < good.size(); ++size) {
-    EXPECT_THROW(parse(good.substr(0, size)), DataError) << size;
+    EXPECT_THROW(parse_pickle(good.substr(0, size)), DataError) << size;
   }
 }
 
@@ -357,7 +358,7 @@ TEST(Pickle, DamageNeverDoesMoreThanThrowDataError) {
                        {"c", p_global("argparse", "Namespace") + ")\x81}b"}}));
   for (int i = 0; i < 20'000; ++i) {
     try {
-      parse(damage(good, random));
+      parse_pickle(damage(good, random));
     } catch (const DataError&) {
     }
   }
