@@ -22,7 +22,7 @@ using AugmentationRegistry = Registry<Augmentation>;
 AugmentationRegistry& augmentation_registry();
 
 /// The steps of an `augment:` section (a list), in order.
-using Augmentations = std::vector<std::unique_ptr<Augmentation>>;
+using Augmentations = std::vector<std::shared_ptr<Augmentation>>;
 Augmentations make_augmentations(const ConfigNode& section);
 
 }  // namespace kith

@@ -11,11 +11,12 @@
 namespace kith {
 namespace {
 
-using Path = std::vector<const char*>;
-const Path kUnit = {"model", "head", "l2"};
-const Path kPerClass = {"sampler", "per_class"};
+using KeyPath = std::vector<const char*>;
+const KeyPath kUnit = {"model", "head", "l2"};
+const KeyPath kOwnUnit = {"model", "l2"};  ///< Of a user's own network.
+const KeyPath kPerClass = {"sampler", "per_class"};
 
-const ConfigNode* find(const ConfigNode& tree, const Path& path) {
+const ConfigNode* find(const ConfigNode& tree, const KeyPath& path) {
   const ConfigNode* node = &tree;
   for (const char* key : path) {
     node = node != nullptr && node->is_map() ? node->find(key) : nullptr;
@@ -23,7 +24,7 @@ const ConfigNode* find(const ConfigNode& tree, const Path& path) {
   return node;
 }
 
-ConfigNode* find(ConfigNode& tree, const Path& path) {
+ConfigNode* find(ConfigNode& tree, const KeyPath& path) {
   return const_cast<ConfigNode*>(find(std::as_const(tree), path));
 }
 
@@ -32,13 +33,16 @@ std::string place_of(const ConfigNode& node) {
   return node.where.empty() ? "" : node.where + ": ";
 }
 
-void check_head(const ConfigNode& l2, const Loss& loss,
+void check_head(const RunConfig& config, const Loss& loss,
                 const std::string& name) {
+  const ConfigNode* head = find(config.tree, kUnit);
+  const ConfigNode& l2 = head ? *head : *find(config.tree, kOwnUnit);
   const bool is_unit = l2.scalar == "true";
   if (loss.wants_unit() && !is_unit) {
     throw ConfigError(place_of(l2) + "the loss " + name +
-                      " is defined on unit vectors, and 'model.head.l2' is "
-                      "false: set it to true, or leave it out");
+                      " is defined on unit vectors, and '" +
+                      (head ? "model.head.l2" : "OwnNetworkOptions::l2") +
+                      "' is false: set it to true, or leave it out");
   }
   if (loss.wants_unit()) return;
   if (is_unit) {
@@ -70,7 +74,7 @@ void check_sampler(const RunConfig& config, const Loss& loss,
 }  // namespace
 
 void fit_head_to_loss(const ConfigNode& user, ConfigNode& tree) {
-  for (const Path& path : {kUnit, kPerClass}) {
+  for (const KeyPath& path : {kUnit, kPerClass}) {
     const ConfigNode* given = find(user, path);
     ConfigNode* complete = find(tree, path);
     if (given != nullptr && complete != nullptr) complete->where = given->where;
@@ -82,7 +86,7 @@ void fit_head_to_loss(const ConfigNode& user, ConfigNode& tree) {
 
 void check_loss_needs(const RunConfig& config, const Loss& loss) {
   const std::string& name = config.section("loss").find("name")->scalar;
-  check_head(*find(config.tree, kUnit), loss, name);
+  check_head(config, loss, name);
   check_sampler(config, loss, name);
 }
 

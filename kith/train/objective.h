@@ -29,7 +29,13 @@ struct ObjectiveInput {
 /// miner that chooses tuples and the memory of past batches.
 class Objective {
  public:
-  /// ConfigError if the parts of the configuration do not fit together.
+  /// A loss for embeddings of `dim` numbers and, unless it is null, a miner;
+  /// `config` says what goes with them. ConfigError if they do not fit
+  /// together.
+  Objective(const RunConfig& config, std::shared_ptr<Loss> loss,
+            std::shared_ptr<Miner> miner, int64_t dim, c10::Device device);
+
+  /// The same of the parts that the configuration describes.
   Objective(const RunConfig& config, const LossContext& context,
             c10::Device device);
 
@@ -56,9 +62,9 @@ class Objective {
                           int64_t entry) const;
 
   uint64_t seed_;
-  std::unique_ptr<Loss> loss_;
+  std::shared_ptr<Loss> loss_;
   NamedTensors parameters_;
-  std::unique_ptr<Miner> miner_;  ///< Null: the loss uses the whole batch.
+  std::shared_ptr<Miner> miner_;  ///< Null: the loss uses the whole batch.
   std::unique_ptr<CrossBatchMemory> memory_;  ///< Null: none.
   int64_t memory_after_ = 0;
 };

@@ -1,190 +1,177 @@
 #include "kith/train/trainer.h"
 
 #include <algorithm>
-#include <cmath>
-#include <filesystem>
 #include <utility>
 
-#include <torch/torch.h>
-
 #include "kith/core/error.h"
-#include "kith/core/file.h"
 #include "kith/core/log.h"
 #include "kith/core/timer.h"
-#include "kith/ops/gpu.h"
-#include "kith/samplers/epoch_use.h"
-#include "kith/train/checkpoint.h"
-#include "kith/train/previous_checkpoint.h"
-#include "kith/train/run_state.h"
+#include "kith/ops/upload.h"
+#include "kith/train/start_weights.h"
+#include "kith/train/training_checks.h"
+#include "kith/train/whiten_head.h"
 
 namespace kith {
 namespace {
 
-bool is_bad(const Tensor& tensor) {
-  return !torch::isfinite(tensor).all().item<bool>();
+/// Steps of an epoch, if training ends within it; 0: all. `before` are done
+/// when it begins.
+int64_t steps_left(const TrainOptions& train, int64_t before) {
+  return train.steps == 0 ? 0 : train.steps - before;
 }
 
-/// What first has a NaN or infinity, in the order of computation.
-std::string first_bad(const Tensor& embeddings, const Tensor& loss,
-                      const NamedTensors& parameters) {
-  if (is_bad(embeddings)) return "the embeddings";
-  if (is_bad(loss)) return "the loss";
-  for (const auto& [name, parameter] : parameters) {
-    if (parameter.grad().defined() && is_bad(parameter.grad())) {
-      return "the gradient of " + name;
-    }
-  }
-  return "the norm of the gradient";
-}
-
-/// Lists the images of the batch in a file of the run's folder.
-[[noreturn]] void stop_at_batch(const Batch& batch, const DataSet& data,
-                                const std::string& folder, int64_t step,
-                                const std::string& why) {
-  std::string paths;
-  for (const int64_t index : batch.indices) {
-    paths += data.list().items[static_cast<size_t>(index)].path + "\n";
-  }
-  const std::string file = folder + "/bad_batch.txt";
-  write_file_atomically(file, paths);
-  throw RunError("step " + std::to_string(step) + ": " + why +
-                 "; the images of the batch are listed in " + file +
-                 ". A smaller learning rate or train.clip_norm often helps.");
+LoaderOptions loader_options(const TrainOptions& train, c10::Device device) {
+  LoaderOptions loader{worker_count(train.workers), train.prefetch};
+  if (device.is_cuda()) loader.allocate = page_locked;
+  return loader;
 }
 
 }  // namespace
 
-int64_t Trainer::steps_done() const { return state_->step; }
+Trainer::Trainer(const RunConfig& config, const DataSet& data,
+                 const std::string& folder, c10::Device device,
+                 Progress& progress)
+    : Trainer(make_training(config), data, folder, device, progress) {}
 
-int64_t Trainer::best_epoch() const {
-  return state_->best.is_null() ? 0 : state_->best.at("epoch").get<int64_t>();
+Trainer::Trainer(TrainerParts parts, const DataSet& data,
+                 const std::string& folder, c10::Device device,
+                 Progress& progress)
+    : Trainer(complete_training(std::move(parts), data), data, folder, device,
+              progress) {}
+
+Trainer::Trainer(Training training, const DataSet& data,
+                 const std::string& folder, c10::Device device,
+                 Progress& progress)
+    : config_(std::move(training.config)),
+      data_(data),
+      split_(data.list()),
+      device_(device),
+      progress_(progress),
+      net_(training.parts.net),
+      cache_(data, config_.train.cache_mb << 20),
+      guard_(folder, data) {
+  const TrainerParts& parts = training.parts;
+  check_has_images(split_, config_);
+  const auto seed = static_cast<uint64_t>(config_.train.seed);
+  FeedParts feed{split_, cache_,
+                 parts.sampler.make(split_.sampler_input(seed))};
+  for (const auto& step : parts.augment) {
+    feed.augmentations.push_back(step.make());
+  }
+  check_fit(config_.train, *feed.sampler, *net_);
+  feed.input = net_->input();
+  feed.loader = loader_options(config_.train, device);
+  feed.seed = seed;
+  feed_ = std::make_unique<EpochFeed>(std::move(feed), net_->dim());
+  schedule_ = parts.schedule.make();
+  protocol_ = protocol_registry()
+                  .at(config_.eval.protocol, "eval.protocol")
+                  .make(ConfigNode::map(), "protocol");
+  make_optimizer(parts);
+  step_ = std::make_unique<TrainingStep>(
+      StepParts{*net_, *objective_, *optimizer_, *schedule_, split_, *feed_,
+                guard_},
+      config_.train, device);
+  const auto others = [this] {
+    NamedTensors all = objective_->state();
+    for (const auto& entry : feed_->state()) all.push_back(entry);
+    return all;
+  };
+  book_ = std::make_unique<RunBook>(
+      BookParts{config_, data, *net_, *optimizer_, guard_, others,
+                [this] { return objective_->parameters(); }},
+      folder);
+  check_training(config_, data, *protocol_, *net_);
+}
+
+/// The network on the device, and what changes its weights.
+void Trainer::make_optimizer(const TrainerParts& parts) {
+  net_->use_device(device_);
+  net_->apply_precision();
+  LossContext context;
+  context.classes = split_.classes();
+  context.dim = net_->dim();
+  context.seed = static_cast<uint64_t>(config_.train.seed);
+  objective_ =
+      std::make_unique<Objective>(config_, parts.loss.make(context),
+                                  parts.miner.make(), net_->dim(), device_);
+
+  NamedTensors parameters = net_->weights();
+  const NamedTensors& learnt = objective_->parameters();
+  parameters.insert(parameters.end(), learnt.begin(), learnt.end());
+  optimizer_ = parts.optimizer.make(parameters);
+  const Loss& loss = objective_->loss();
+  for (const auto& [name, parameter] : loss.named_parameters().pairs()) {
+    const double lr = loss.parameter_lr(name);
+    if (lr > 0) optimizer_->set_lr("loss." + name, lr);
+    if (!loss.decays_parameters()) optimizer_->spare_from_decay("loss." + name);
+  }
+}
+
+/// Weights as they are before the first step. Not in the constructor: a run
+/// that is resumed does not need the files.
+void Trainer::start_weights() {
+  if (std::exchange(has_weights_, true)) return;
+  load_start_weights(*net_, config_);
+  if (!net_->has_head() || net_->head().options().init != "whitening" ||
+      !config_.train.init_from.empty()) {
+    return;
+  }
+  EmbedOptions options = embed_options();
+  options.descriptor = {};
+  whiten_head(*net_, data_, split_.images(),
+              static_cast<uint64_t>(config_.train.seed), options, progress_);
+}
+
+void Trainer::resume() {
+  if (!book_->resume()) return;
+  has_weights_ = true;
+  if (book_->state().step > 0) gradients_.resume();
 }
 
 EvalResult Trainer::run() {
   start_weights();
-  std::filesystem::create_directories(folder_ + "/checkpoints");
-  std::filesystem::remove(folder_ + "/diverged.txt");  // of another try
-  write_file_atomically(folder_ + "/config.yaml", to_yaml(config_.tree));
+  book_->begin();
   const bool evaluates = config_.eval.evaluates();
-  if (is_finished()) {  // resumed after the end
-    write_metrics();
+  if (book_->is_finished()) {  // resumed after the end
+    book_->write_metrics();
     return evaluates ? evaluate_now() : EvalResult();
   }
-  Journal journal = open_journal();
-  if (state_->epoch < config_.train.head_epochs) {
+  book_->open_journal();
+  const RunState& state = book_->state();
+  if (state.epoch < config_.train.head_epochs) {
     log_info("epochs: " + std::to_string(config_.train.head_epochs) +
              " of the head and what the loss learns, then " +
              std::to_string(config_.train.epochs) + " of the whole network");
   }
-  if (config_.eval.before && state_->is_new()) {
-    record_evaluation(journal);
-    save("last", /*with_optimizer=*/true);
+  if (config_.eval.before && state.is_new()) {
+    record_evaluation();
+    book_->save_last();
   }
   EvalResult result;
-  while (!is_finished()) {
-    train_epoch(journal);
+  while (!book_->is_finished()) {
+    train_epoch();
     const int64_t every = config_.eval.every;
     if (evaluates &&
-        (is_finished() || (every > 0 && state_->epoch % every == 0))) {
-      result = record_evaluation(journal);
-      keep_if_best(result);
+        (book_->is_finished() || (every > 0 && state.epoch % every == 0))) {
+      result = record_evaluation();
+      book_->keep_if_best(result);
     }
-    save("last", /*with_optimizer=*/true);
+    book_->save_last();
   }
-  write_metrics();
+  book_->write_metrics();
   log_info(totals_.summary());
   return result;
 }
 
-Journal Trainer::open_journal() const {
-  const int64_t last_step = state_->is_new() ? -1 : state_->step;
-  return Journal(
-      folder_, last_step, data_,
-      {config_.log.gallery, static_cast<uint64_t>(config_.train.seed)});
-}
-
-bool Trainer::is_finished() const {
-  const TrainOptions& train = config_.train;
-  return state_->epoch == train.last_epoch() ||
-         (train.steps > 0 && state_->step >= train.steps);
-}
-
-/// Before an epoch: embeddings for a sampler that chooses by them.
-void Trainer::prepare_pool() {
-  if (!pool_ || state_->step_in_epoch > 0) return;  // resumed within an epoch
-  if (state_->step == 0 || sampler_->rebuilds_pool()) {
-    pool_->fill(
-        embed(*net_, data_, split_.images(), embed_options(), progress_));
-  }
-  pool_->begin_epoch();
-}
-
-/// The batches of an epoch from step `first` on, or its first `limit` ones.
-/// Its threads begin to load at once.
-Trainer::Epoch Trainer::open_epoch(int64_t number, int64_t first,
-                                   int64_t limit) const {
-  const Timer timer;
-  std::vector<std::vector<int64_t>> plan = sampler_->epoch(
-      {number, pool_ ? pool_->planned_from() : EmbeddingPool()});
-  Epoch epoch;
-  epoch.number = number;
-  epoch.steps = static_cast<int64_t>(plan.size());
-  epoch.sampler_seconds = timer.seconds();
-  if (plan.empty()) {
-    throw ConfigError(
-        "the sampler cannot make a full batch from this data; "
-        "use a smaller 'sampler.batch'");
-  }
-  if (number == 0 && first == 0) {
-    const std::string use =
-        describe_use(epoch_use(plan, split_.sampler_input(/*seed=*/0)));
-    if (!use.empty()) log_info(use);
-  }
-  epoch.batch = static_cast<int64_t>(plan.front().size());
-  plan.erase(plan.begin(), plan.begin() + std::min(first, epoch.steps));
-  if (limit > 0) plan.resize(std::min(plan.size(), static_cast<size_t>(limit)));
-  const auto seed = static_cast<uint64_t>(config_.train.seed);
-  const Loader::LoadFunction load = [this, seed, number, first](
-                                        int64_t batch, int64_t position,
-                                        int64_t index) {
-    Rng rng(seed, Stream::kAugment, {number, first + batch, position});
-    return prepare_image(*cache_->load(index), net_->input(), augmentations_,
-                         rng);
-  };
-  epoch.loader = open_loader(std::move(plan), load);
-  return epoch;
-}
-
-/// Pictures of one size are written to their places as they come.
-std::unique_ptr<Loader> Trainer::open_loader(
-    std::vector<std::vector<int64_t>> plan,
-    const Loader::LoadFunction& load) const {
-  const LoaderOptions options = embed_options().loader;
-  if (!net_->input().any_shape()) {
-    return std::make_unique<Loader>(std::move(plan), load, options);
-  }
-  const auto load_one = [load](int64_t batch, int64_t position, int64_t index) {
-    std::vector<Image> pictures;
-    pictures.push_back(load(batch, position, index));
-    return pictures;
-  };
-  return std::make_unique<Loader>(std::move(plan), load_one, options);
-}
-
-/// Steps of an epoch, if training ends within it; 0: all. `before` are done
-/// when it begins.
-int64_t Trainer::steps_left(int64_t before) const {
-  return config_.train.steps == 0 ? 0 : config_.train.steps - before;
-}
-
 void Trainer::start_progress(const Epoch& epoch) {
   const TrainOptions& train = config_.train;
-  const int64_t done = state_->step_in_epoch;
+  const int64_t done = book_->state().step_in_epoch;
   int64_t steps = epoch.steps;
   Progress::Pace pace{"images", static_cast<double>(epoch.batch), done,
                       steps * (train.last_epoch() - epoch.number - 1)};
   if (train.steps > 0) {
-    const int64_t left = steps_left(state_->step);
+    const int64_t left = steps_left(train, book_->state().step);
     steps = std::min(steps, done + left);
     pace.after = std::min(pace.after, left - (steps - done));
   }
@@ -194,194 +181,84 @@ void Trainer::start_progress(const Epoch& epoch) {
   progress_.set_pace(pace);
 }
 
-void Trainer::train_epoch(Journal& journal) {
-  prepare_pool();
-  Epoch epoch = next_epoch_.loader
-                    ? std::move(next_epoch_)
-                    : open_epoch(state_->epoch, state_->step_in_epoch,
-                                 steps_left(state_->step));
+void Trainer::train_epoch() {
+  const TrainOptions& train = config_.train;
+  RunState& state = book_->state();
+  feed_->prepare_pool(state, [this] { return embed_images(split_.images()); });
+  Epoch epoch = feed_->open(state.epoch, state.step_in_epoch,
+                            steps_left(train, state.step));
   net_->train();
-  net_->freeze_backbone(epoch.number < config_.train.head_epochs);
+  net_->freeze_backbone(epoch.number < train.head_epochs);
   start_progress(epoch);
   while (epoch.loader->remaining() > 0) {
     PhaseMeter meter(device_);
     const Batch batch = epoch.loader->next();
     const bool last = epoch.loader->remaining() == 0;
-    const int64_t steps = state_->step + 1;  // when this one is done
-    if (last && !pool_ && epoch.number + 1 < config_.train.last_epoch() &&
-        steps != config_.train.steps) {
+    const int64_t steps = state.step + 1;  // when this one is done
+    if (last && epoch.number + 1 < train.last_epoch() && steps != train.steps) {
       // Loads while the last step and an evaluation run.
-      next_epoch_ = open_epoch(epoch.number + 1, 0, steps_left(steps));
+      feed_->prepare_next(epoch.number + 1, steps_left(train, steps));
     }
-    StepRecord record = step(batch, epoch.steps, meter);
+    StepRecord record = step_->take(batch, state, epoch.steps, meter);
     record.sampler_seconds = std::exchange(epoch.sampler_seconds, 0);
     totals_.add(record);
     gradients_.add(record);
-    if (state_->step % config_.log.every == 0) journal.write(record);
+    book_->write(record);
     char note[64];
     std::snprintf(note, sizeof(note), "loss %.4f  lr %.1e", record.loss,
                   record.lr);
-    progress_.advance(state_->step_in_epoch, note);
-    const int64_t every = config_.train.checkpoint_steps;
-    if (every > 0 && state_->step % every == 0 && !last) {
-      save("last", /*with_optimizer=*/true);
-    }
+    progress_.advance(state.step_in_epoch, note);
+    const int64_t every = train.checkpoint_steps;
+    if (every > 0 && state.step % every == 0 && !last) book_->save_last();
   }
   progress_.finish();
   const bool fills_memory =
-      config_.train.memory > 0 && epoch.number < config_.train.memory_after;
+      train.memory > 0 && epoch.number < train.memory_after;
   if (!fills_memory) gradients_.end_epoch(epoch.number);
-  if (state_->step_in_epoch < epoch.steps) return;  // train.steps are done
-  ++state_->epoch;
-  state_->step_in_epoch = 0;
+  if (state.step_in_epoch < epoch.steps) return;  // train.steps are done
+  ++state.epoch;
+  state.step_in_epoch = 0;
 }
 
-StepRecord Trainer::step(const Batch& batch, int64_t steps_in_epoch,
-                         PhaseMeter& meter) {
-  StepRecord record;
-  record.phases.data = meter.lap();
-  for (bool done = false; !done;) {
-    // An attempt that fails leaves nothing behind: batch norm does not count
-    // it, and gradients and random numbers start anew.
-    StatisticsGuard statistics(*net_);
-    try {
-      compute_gradients(batch, record, meter);
-      statistics.dismiss();
-      done = true;
-    } catch (const c10::OutOfMemoryError&) {
-      make_room(batch);
-    }
-  }
-  record.lr = optimizer_->base_lr() * schedule_factor(steps_in_epoch);
-  optimizer_->step(record.lr);
-  record.phases.optimizer = meter.lap();
-
-  record.epoch = state_->epoch;
-  ++state_->step_in_epoch;
-  record.step = ++state_->step;
-  record.images = batch.count();
-  return record;
+EmbedOptions Trainer::embed_options() {
+  EmbedOptions options{config_.eval.batch,
+                       loader_options(config_.train, device_), &cache_,
+                       config_.eval.descriptor};
+  options.network = "the network after epoch " +
+                    std::to_string(book_->state().epoch) + ", step " +
+                    std::to_string(book_->state().step);
+  return options;
 }
 
-/// The schedule begins after the epochs of the head alone, which have the full
-/// rate.
-double Trainer::schedule_factor(int64_t steps_in_epoch) const {
-  const TrainOptions& train = config_.train;
-  if (state_->epoch < train.head_epochs) return 1;
-  const double done = static_cast<double>(state_->step_in_epoch) /
-                      static_cast<double>(steps_in_epoch);
-  return schedule_->factor(
-      static_cast<double>(state_->epoch - train.head_epochs) + done,
-      static_cast<double>(train.epochs));
+Tensor Trainer::embed_images(const std::vector<int64_t>& images) {
+  return embed(*net_, data_, images, embed_options(), progress_);
 }
 
-/// Embeddings of the whole batch, the loss on all of them, and its gradient
-/// back through the network.
-void Trainer::compute_gradients(const Batch& batch, StepRecord& record,
-                                PhaseMeter& meter) {
-  const TunedConvolutions tuned(config_.train.tune);
-  const auto seed = static_cast<uint64_t>(config_.train.seed);
-  Rng rng(seed, Stream::kStep, {state_->epoch, state_->step_in_epoch});
-  ObjectiveInput input;
-  input.epoch = state_->epoch;
-  input.step_in_epoch = state_->step_in_epoch;
-  input.labels =
-      torch::tensor(split_.class_numbers(batch.indices), torch::kLong)
-          .to(device_);
-  optimizer_->zero_grad();
-  const std::optional<Mixup> mixup = draw_mixup_of_step();
-  std::vector<Multistage::Part> parts;
-  for (const BatchPart& part : batch.parts) {
-    parts.push_back({pixels_of(part), part.positions});
-  }
-  const Tensor embeddings =
-      multistage_->embed(std::move(parts), rng.next(), mixup);
-  input.embeddings = embeddings;
-  if (mixup) {
-    input.other_labels = input.labels.index_select(0, multistage_->partners());
-    input.share = mixup->lambda;
-  }
-  record.phases.forward = meter.lap();
+EmbeddedSplit Trainer::embed_now() {
+  start_weights();
+  return embed_split(*net_, data_, eval_split(config_.eval, data_.list()),
+                     *protocol_, embed_options(), progress_);
+}
 
-  const auto stop = [&](const std::string& why) {
-    stop_at_batch(batch, data_, folder_, state_->step + 1, why);
-  };
-  LossOutput loss;
+EvalResult Trainer::evaluate_now() {
+  return evaluate_split(embed_now(), parse_metrics(config_.eval.metrics));
+}
+
+EvalResult Trainer::record_evaluation() {
+  const Timer timer;
+  book_->check_weights();
+  Evaluation now;
+  now.epoch = book_->state().epoch;
+  now.step = book_->state().step;
   try {
-    loss = objective_->compute(input);
-  } catch (const c10::ValueError&) {  // such as a miner's
-    if (is_bad(embeddings)) stop("NaN or infinity in the embeddings");
-    throw;
+    now.split = embed_now();
+  } catch (const RunError& error) {
+    guard_.stop_diverged(error.what());
   }
-  loss.value.backward();
-  record.loss = loss.value.item<double>();
-  record.stats = loss.stats;
-  record.phases.loss = meter.lap();
-
-  multistage_->backward(embeddings.grad());
-  record.phases.backward = meter.lap();
-
-  record.grad_norm =
-      clip_gradients(optimizer_->parameters(), config_.train.clip_norm);
-  if (!std::isfinite(record.grad_norm) || !std::isfinite(record.loss)) {
-    stop("NaN or infinity in " +
-         first_bad(embeddings, loss.value, optimizer_->parameters()));
-  }
-  objective_->remember(input);
-  if (pool_) pool_->update(batch.indices, embeddings);
-}
-
-/// Where and how far the pictures of this step are mixed, if they are.
-std::optional<Mixup> Trainer::draw_mixup_of_step() const {
-  if (config_.train.mixup == 0) return {};
-  Rng rng(static_cast<uint64_t>(config_.train.seed), Stream::kMixup,
-          {state_->epoch, state_->step_in_epoch});
-  return draw_mixup(config_.train.mixup, net_->backbone().mix_points(),
-                    rng.next());
-}
-
-/// After memory ran out: smaller chunks, once. Throws the next time.
-void Trainer::make_room(const Batch& batch) {
-  multistage_->drop();
-  optimizer_->zero_grad();
-  release_gpu_cache();
-  const int64_t before =
-      multistage_->sub_batch() == 0 ? batch.count() : multistage_->sub_batch();
-  const std::string keep = config_.train.keep_graphs;
-  if (halved_ || keep == "all" || !multistage_->halve_sub_batch()) {
-    throw RunError("out of memory on " + device_.str() + " at step " +
-                   std::to_string(state_->step + 1) + " with train.sub_batch " +
-                   std::to_string(before) + " and train.keep_graphs " + keep +
-                   (keep == "all"
-                        ? ": set train.keep_graphs to auto"
-                        : ": set train.sub_batch to a quarter of that, or use "
-                          "smaller images"));
-  }
-  halved_ = true;
-  log_warning("out of memory on " + device_.str() + ": train.sub_batch goes " +
-              "from " + std::to_string(before) + " to " +
-              std::to_string(multistage_->sub_batch()) +
-              " and the step is taken again; set it to that to save the try");
-}
-
-/// What a checkpoint keeps beside the network and the optimiser.
-NamedTensors Trainer::other_state() const {
-  NamedTensors all = objective_->state();
-  if (pool_) {
-    for (const auto& [name, tensor] : pool_->state()) {
-      all.emplace_back("pool." + name, tensor);
-    }
-  }
-  return all;
-}
-
-void Trainer::save(const std::string& name, bool with_optimizer) const {
-  check_weights();
-  const std::string path = folder_ + "/checkpoints/" + name + ".safetensors";
-  if (name == "last") keep_previous_checkpoint(path);
-  save_checkpoint(
-      path, {*net_, other_state(), with_optimizer ? optimizer_.get() : nullptr},
-      config_.tree, with_optimizer ? state_->dump() : "");
+  now.result = evaluate_split(now.split, parse_metrics(config_.eval.metrics));
+  now.seconds = timer.seconds();
+  book_->write(now);
+  return now.result;
 }
 
 }  // namespace kith

@@ -1,0 +1,102 @@
+#include "kith/train/epoch_feed.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "kith/core/error.h"
+#include "kith/core/log.h"
+#include "kith/core/timer.h"
+#include "kith/samplers/epoch_use.h"
+
+namespace kith {
+
+EpochFeed::EpochFeed(FeedParts parts, int64_t dim) : parts_(std::move(parts)) {
+  if (parts_.sampler->wants_pool()) {
+    pool_ = std::make_unique<TrainingPool>(parts_.split.images(), dim);
+  }
+}
+
+Epoch EpochFeed::open(int64_t number, int64_t first, int64_t limit) {
+  if (next_.loader) return std::move(next_);
+  Epoch epoch;
+  epoch.number = number;
+  std::vector<std::vector<int64_t>> batches = plan(number, epoch);
+  if (number == 0 && first == 0) {
+    const std::string use = describe_use(
+        epoch_use(batches, parts_.split.sampler_input(/*seed=*/0)));
+    if (!use.empty()) log_info(use);
+  }
+  batches.erase(batches.begin(),
+                batches.begin() + std::min(first, epoch.steps));
+  if (limit > 0) {
+    batches.resize(std::min(batches.size(), static_cast<size_t>(limit)));
+  }
+  epoch.loader = load(std::move(batches), number, first);
+  return epoch;
+}
+
+void EpochFeed::prepare_next(int64_t number, int64_t limit) {
+  if (!pool_) next_ = open(number, 0, limit);
+}
+
+std::vector<std::vector<int64_t>> EpochFeed::plan(int64_t number,
+                                                  Epoch& epoch) const {
+  const Timer timer;
+  std::vector<std::vector<int64_t>> batches = parts_.sampler->epoch(
+      {number, pool_ ? pool_->planned_from() : EmbeddingPool()});
+  epoch.sampler_seconds = timer.seconds();
+  if (batches.empty()) {
+    throw ConfigError(
+        "the sampler cannot make a full batch from this data; "
+        "use a smaller 'sampler.batch'");
+  }
+  epoch.steps = static_cast<int64_t>(batches.size());
+  epoch.batch = static_cast<int64_t>(batches.front().size());
+  return batches;
+}
+
+/// Pictures of one size are written to their places as they come.
+std::unique_ptr<Loader> EpochFeed::load(std::vector<std::vector<int64_t>> plan,
+                                        int64_t number, int64_t first) const {
+  const Loader::LoadFunction load = [this, number, first](int64_t batch,
+                                                          int64_t position,
+                                                          int64_t index) {
+    Rng rng(parts_.seed, Stream::kAugment, {number, first + batch, position});
+    return prepare_image(*parts_.cache.load(index), parts_.input,
+                         parts_.augmentations, rng);
+  };
+  if (!parts_.input.any_shape()) {
+    return std::make_unique<Loader>(std::move(plan), load, parts_.loader);
+  }
+  const auto load_one = [load](int64_t batch, int64_t position, int64_t index) {
+    std::vector<Image> pictures;
+    pictures.push_back(load(batch, position, index));
+    return pictures;
+  };
+  return std::make_unique<Loader>(std::move(plan), load_one, parts_.loader);
+}
+
+void EpochFeed::prepare_pool(const RunState& state,
+                             const std::function<Tensor()>& embed_all) {
+  if (!pool_ || state.step_in_epoch > 0) return;  // resumed within an epoch
+  if (state.step == 0 || parts_.sampler->rebuilds_pool()) {
+    pool_->fill(embed_all());
+  }
+  pool_->begin_epoch();
+}
+
+void EpochFeed::update_pool(const Batch& batch, const Tensor& embeddings) {
+  if (pool_) pool_->update(batch.indices, embeddings);
+}
+
+NamedTensors EpochFeed::state() const {
+  NamedTensors all;
+  if (!pool_) return all;
+  for (const auto& [name, tensor] : pool_->state()) {
+    all.emplace_back("pool." + name, tensor);
+  }
+  return all;
+}
+
+}  // namespace kith

@@ -1,0 +1,132 @@
+#include "kith/train/train_options.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "kith/eval/protocol.h"
+
+namespace kith {
+
+void TrainOptions::describe(OptionSet& set) {
+  set.add("epochs", epochs,
+          "Passes of the sampler over the data, after train.head_epochs.")
+      .range(1);
+  set.add("seed", seed, "The seed of everything random.").range(0);
+  set.add("clip_norm", clip_norm,
+          "Gradients are scaled down to this joint L2 norm; 0: never.")
+      .range(0);
+  set.add("workers", workers, "Threads that decode images; 0: one a core.")
+      .range(0, 1024);
+  set.add("prefetch", prefetch, "Batches decoded ahead.").range(0, 1024);
+  set.add("checkpoint_steps", checkpoint_steps,
+          "A checkpoint after this many steps; 0: only after each epoch.")
+      .range(0);
+  set.add("sub_batch", sub_batch,
+          "Images that go through the network at a time; the loss still sees "
+          "the whole batch. 0: the batch.")
+      .range(0);
+  set.add("keep_graphs", keep_graphs,
+          "Sub-batches that are computed once instead of twice: as many as "
+          "memory allows, none, or all.")
+      .choices({"auto", "none", "all"});
+  set.add("head_epochs", head_epochs,
+          "So many epochs come before train.epochs and the schedule: the "
+          "backbone stays as it is, all else trains at the full rate.")
+      .range(0);
+  set.add("stop_epoch", stop_epoch,
+          "Training ends after this epoch, counted from the first of all, the "
+          "schedule unchanged; 0: after the last.")
+      .range(0);
+  set.add("steps", steps,
+          "Training ends after so many steps, the schedule unchanged; 0: after "
+          "the last epoch.")
+      .range(0);
+  set.add("validation", validation,
+          "This share of the training classes, the last in order, validates: "
+          "the best epoch is chosen there, then all classes are trained on for "
+          "as long. 0: no selection.")
+      .range(0, 0.9);
+  set.add("final", final,
+          "After the best epoch was chosen by train.validation, train on all "
+          "classes; false: only choose.");
+  set.add("folds", folds,
+          "The training classes in order are so many folds; one validates, the "
+          "others are trained on, and the best checkpoint is kept. 0: none.")
+      .range(0, 100);
+  set.add("fold", fold, "The fold that validates, from 1.").range(1, 100);
+  set.add("init_from", init_from,
+          "A run or checkpoint whose weights training starts from.");
+  set.add("cache_mb", cache_mb,
+          "Decoded images are kept in memory up to so many MB.")
+      .range(0);
+  set.add("memory", memory,
+          "Cross-batch memory: so many embeddings of past batches are compared "
+          "with too, by losses on rows of similarities. 0: none.")
+      .range(0, 1 << 24);
+  set.add("memory_after", memory_after,
+          "In the first so many epochs the memory is only filled.")
+      .range(0);
+  set.add("mixup", mixup,
+          "ManifoldMixup: alpha of the Beta distribution that the share of "
+          "each picture's hidden activations is drawn from (2 in the study). "
+          "0: none.")
+      .range(0, 1000);
+  set.add(
+         "tune", tune,
+         "On a GPU each convolution tries so many algorithms at the first step "
+         "and keeps the fastest; 0: takes the one expected to be.")
+      .range(0, 100);
+}
+
+int64_t TrainOptions::last_epoch() const {
+  const int64_t all = head_epochs + epochs;
+  return stop_epoch > 0 ? std::min(stop_epoch, all) : all;
+}
+
+void EvalOptions::describe(OptionSet& set) {
+  set.add("protocol", protocol,
+          "Who is searched among whom; absent: the one that the data set is "
+          "published with, or standard.")
+      .choices(protocol_registry().names());
+  set.add("split", split,
+          "Split that is evaluated; auto: validation if there is one, else "
+          "test. none: training has no evaluation, as for data that is tested "
+          "elsewhere.")
+      .choices({"auto", "test", "validation", "train", "none"});
+  set.add("metrics", metrics,
+          "Metrics, such as recall_any@1,10 or map_at_r; none: those that the "
+          "protocol or the data set is published with.");
+  set.add("best", best,
+          "Metric that picks the best checkpoint; absent: recall_any@1 if it "
+          "is among the metrics, or else the first that can be compared.");
+  set.add("every", every, "Evaluate after this many epochs; 0: at the end.")
+      .range(0);
+  set.add("before", before,
+          "The network is evaluated before training too, at epoch 0; it is "
+          "never the best.");
+  set.add("batch", batch, "Images embedded at a time.").range(1);
+  descriptor.describe(set);
+}
+
+void LogOptions::describe(OptionSet& set) {
+  set.add("every", every, "Log every so many steps.").range(1);
+  set.add("gallery", gallery,
+          "Queries in the picture of what is found that TensorBoard shows of "
+          "each evaluation; 0: no picture.")
+      .range(0, 100);
+}
+
+Split eval_split(const EvalOptions& options, const ImageList& list) {
+  if (options.split != "auto" && options.evaluates())
+    return parse_split(options.split, "eval.split");
+  return list.of_split(Split::kValidation).empty() ? Split::kTest
+                                                   : Split::kValidation;
+}
+
+int64_t worker_count(int64_t workers) {
+  return workers > 0
+             ? workers
+             : std::max<int64_t>(1, std::thread::hardware_concurrency());
+}
+
+}  // namespace kith

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kith/core/options.h"
+#include "kith/data/image_list.h"
+#include "kith/eval/descriptor.h"
+
+namespace kith {
+
+struct TrainOptions {
+  int64_t epochs = 10;
+  int64_t seed = 0;
+  double clip_norm = 0.0;
+  int64_t workers = 0;
+  int64_t prefetch = 2;
+  int64_t checkpoint_steps = 0;
+  int64_t sub_batch = 0;
+  std::string keep_graphs = "auto";
+  int64_t head_epochs = 0;
+  int64_t stop_epoch = 0;
+  int64_t steps = 0;
+  double validation = 0.0;
+  bool final = true;
+  int64_t folds = 0;
+  int64_t fold = 1;
+  std::string init_from;
+  int64_t cache_mb = 0;
+  int64_t tune = 0;
+  int64_t memory = 0;
+  int64_t memory_after = 0;
+  double mixup = 0.0;
+
+  /// Whether part of the training classes is held out.
+  bool holds_out() const { return validation > 0 || folds > 0; }
+
+  /// Epochs that are trained, those of the head alone among them: up to
+  /// stop_epoch if it is set.
+  int64_t last_epoch() const;
+
+  void describe(OptionSet& set);
+};
+
+struct EvalOptions {
+  std::string protocol = "standard";
+  std::string split = "auto";
+  std::vector<std::string> metrics;
+  std::string best = "recall_any@1";
+  int64_t every = 0;
+  bool before = false;
+  int64_t batch = 256;
+  DescriptorOptions descriptor;
+
+  /// Whether a run is evaluated at all: `split` is not "none".
+  bool evaluates() const { return split != "none"; }
+
+  void describe(OptionSet& set);
+};
+
+struct LogOptions {
+  int64_t every = 1;
+  int64_t gallery = 8;
+
+  void describe(OptionSet& set);
+};
+
+/// The split that is evaluated: `eval.split`, where "auto" means validation if
+/// the data has one and test otherwise, and "none" the same once somebody does
+/// evaluate.
+Split eval_split(const EvalOptions& options, const ImageList& list);
+
+/// `workers` as given, or one a core if it is 0.
+int64_t worker_count(int64_t workers);
+
+}  // namespace kith

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kith/data/augment.h"
+#include "kith/data/data_set.h"
+#include "kith/losses/loss.h"
+#include "kith/miners/miner.h"
+#include "kith/models/embedding_net.h"
+#include "kith/samplers/sampler.h"
+#include "kith/train/optimizer.h"
+#include "kith/train/part_choice.h"
+#include "kith/train/run_config.h"
+#include "kith/train/schedule.h"
+
+namespace kith {
+
+/// What a training is made of, for one that is composed in C++:
+///
+///     TrainerParts{.net = EmbeddingNet::make<Convnet>(...),
+///                  .loss = part<RecallAtK>({.t2 = 0.05}),
+///                  .sampler = part<ClassBalancedSampler>({.batch = 80}),
+///                  .train = {.epochs = 25}}
+///
+/// A part is given by its options or as an object. Only the network is needed:
+/// what is left out is what a configuration has that leaves it out.
+struct TrainerParts {
+  std::shared_ptr<EmbeddingNet> net = {};
+  PartChoice<Loss, LossContext> loss = {};
+  PartChoice<Miner> miner = {};  ///< None: the loss sees the whole batch.
+  PartChoice<Sampler, SamplerInput> sampler = {};
+  std::vector<PartChoice<Augmentation>> augment = {};
+  PartChoice<Optimizer, NamedTensors> optimizer = {};
+  PartChoice<Schedule> schedule = {};
+  TrainOptions train = {};
+  EvalOptions eval = {};
+  LogOptions log = {};
+};
+
+/// Parts and the configuration that goes with them.
+struct Training {
+  RunConfig config;
+  TrainerParts parts;
+};
+
+/// The parts that a complete configuration describes. The network has the
+/// weights that `train.seed` gives it; those of a file are not loaded.
+Training make_training(const RunConfig& config);
+
+/// Parts with those that were left out, and the configuration that says of
+/// them what one can say. ConfigError without a network, or if options are out
+/// of range.
+Training complete_training(TrainerParts parts, const DataSet& data);
+
+}  // namespace kith
