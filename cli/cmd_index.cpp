@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 struct IndexFlags {
   MakeIndexOptions options;
-  std::string kind = ExactIndex::kName;
+  std::string kind = "exact";
   std::vector<std::string> overrides;
   std::string dtype = "float16";
   int64_t seed = 0;

@@ -16,7 +16,6 @@
 #include "kith/core/json_text.h"
 #include "kith/core/quote.h"
 #include "kith/index/stored_index.h"
-#include "kith/ops/pairwise.h"
 #include "kith/use/embed_images.h"
 #include "kith/use/files.h"
 #include "kith/use/index_model.h"
@@ -57,12 +56,7 @@ Rows query_rows(const SearchFlags& flags, const StoredIndex& index,
   }
   const LoadedModel model =
       load_index_model(index, flags.index, flags.model, device);
-  const std::unique_ptr<DataSet> data = make_file_set(flags.images);
-  std::vector<int64_t> all(flags.images.size());
-  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
-  return normalize_rows(embed(*model.net, *data, all, usual_embedding(model),
-                              progress_bar()))
-      .cpu();
+  return embed_files(model, flags.images, progress_bar());
 }
 
 /// Which positions may be found; empty for all.

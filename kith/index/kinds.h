@@ -4,6 +4,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <typeinfo>
+#include <utility>
 
 #include "kith/core/options.h"
 #include "kith/index/vector_index.h"
@@ -21,7 +23,7 @@ struct IndexKind {
 /// index_kind<IvfPqIndex>({.lists = 1024})
 template <class Index>
 IndexKind index_kind(typename Index::Options options = {}) {
-  return {Index::kName,
+  return {vector_index_registry().name_of(typeid(Index)),
           [options = std::move(options)](const VectorIndexInput& input) {
             return std::make_unique<Index>(options, input);
           }};
@@ -35,7 +37,6 @@ IndexKind index_kind(const ConfigNode& node);
 /// memory, the others in the memory of the device that searches.
 class ExactIndex final : public VectorIndex {
  public:
-  static constexpr const char* kName = "exact";
   static constexpr const char* kSummary =
       "all vectors as they are; finds exactly the nearest";
   static constexpr PartFacts kFacts = {
@@ -43,7 +44,9 @@ class ExactIndex final : public VectorIndex {
       .cost = "4 D bytes a vector; a search reads all of them"};
   using Options = NoOptions;
 
-  ExactIndex(const Options& options, const VectorIndexInput& input);
+  explicit ExactIndex(int64_t dim);
+  ExactIndex(const Options&, const VectorIndexInput& input)
+      : ExactIndex(input.dim) {}
   /// The vectors of a file; see load_vector_index.
   ExactIndex(const std::string& path, int64_t memory_mb, c10::Device device,
              const FileSums& sums);
@@ -84,7 +87,6 @@ struct IvfPqOptions {
 /// before the first add().
 class IvfPqIndex final : public VectorIndex {
  public:
-  static constexpr const char* kName = "ivf_pq";
   static constexpr const char* kSummary =
       "short codes of the vectors in lists (IVF-PQ of faiss); for sets that "
       "are too large for memory as they are";
@@ -130,7 +132,6 @@ struct HnswOptions {
 /// A graph of near vectors. Needs faiss (ConfigError).
 class HnswIndex final : public VectorIndex {
  public:
-  static constexpr const char* kName = "hnsw";
   static constexpr const char* kSummary =
       "a graph of near vectors in layers (HNSW of faiss); fast, all in memory";
   static constexpr PartFacts kFacts = {

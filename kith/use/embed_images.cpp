@@ -1,6 +1,7 @@
 #include "kith/use/embed_images.h"
 
 #include <filesystem>
+#include <numeric>
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
@@ -44,6 +45,16 @@ EmbedOptions usual_embedding(const LoadedModel& model) {
   }
   options.descriptor = model_descriptor(model);
   return options;
+}
+
+Tensor embed_files(const LoadedModel& model,
+                   const std::vector<std::string>& paths, Progress& progress) {
+  const std::unique_ptr<DataSet> data = make_file_set(paths);
+  std::vector<int64_t> all(paths.size());
+  std::iota(all.begin(), all.end(), 0);
+  return normalize_rows(
+             embed(*model.net, *data, all, usual_embedding(model), progress))
+      .cpu();
 }
 
 void DescriptorChoice::apply(DescriptorOptions& options) const {

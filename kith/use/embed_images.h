@@ -25,6 +25,12 @@ std::unique_ptr<DataSet> images_below(const std::string& folder);
 /// configuration says for evaluation.
 EmbedOptions usual_embedding(const LoadedModel& model);
 
+/// Unit embeddings [N, dim] of image files, on the CPU: what an index of the
+/// model is searched with.
+Tensor embed_files(const LoadedModel& model,
+                   const std::vector<std::string>& paths,
+                   Progress& progress = silent_progress());
+
 /// A whitening that is wanted: learnt from the training split, or read from a
 /// file.
 struct WhiteningChoice {

@@ -12,6 +12,7 @@
 #include "kith/core/file.h"
 #include "kith/index/faiss_file.h"
 #include "kith/index/faiss_index.h"
+#include "kith/index/kinds.h"
 #include "kith/index/recall.h"
 #include "kith/index/stored_index.h"
 #include "kith/ops/pairwise.h"
@@ -42,9 +43,8 @@ Tensor clustered(int64_t n, uint64_t seed) {
   return normalize_rows(centres.index_select(0, which) + 0.5 * noise);
 }
 
-std::unique_ptr<VectorIndex> make(const std::string& config, const Tensor& x) {
-  auto index = vector_index_registry().make(parse_config(config, "test"),
-                                            "index", {kDim, 3, x.size(0)});
+std::unique_ptr<VectorIndex> make(const IndexKind& kind, const Tensor& x) {
+  auto index = kind.make({kDim, 3, x.size(0)});
   if (index->training_rows() > 0) {
     index->train(
         rows_at(x, draw_positions(x.size(0), index->training_rows(), 3)));
@@ -55,9 +55,10 @@ std::unique_ptr<VectorIndex> make(const std::string& config, const Tensor& x) {
   return index;
 }
 
-const char* const kHnsw = "{name: hnsw, links: 8, ef_construction: 40}";
-const char* const kIvfPq =
-    "{name: ivf_pq, lists: 10, subvectors: 8, bits: 6, probes: 4}";
+const IndexKind kHnsw =
+    index_kind<HnswIndex>({.links = 8, .ef_construction = 40});
+const IndexKind kIvfPq = index_kind<IvfPqIndex>(
+    {.lists = 10, .subvectors = 8, .bits = 6, .probes = 4});
 
 class Faiss : public ::testing::Test {
  protected:
@@ -73,8 +74,8 @@ class Faiss : public ::testing::Test {
 
 TEST(WithoutFaiss, TheErrorSaysHowToGetIt) {
   if (has_faiss()) GTEST_SKIP() << "kith is built with faiss";
-  for (const char* config : {kHnsw, kIvfPq}) {
-    expect_error<ConfigError>([&] { make(config, clustered(800, 1)); },
+  for (const IndexKind& kind : {kHnsw, kIvfPq}) {
+    expect_error<ConfigError>([&] { make(kind, clustered(800, 1)); },
                               "libfaiss-dev", "KITH_WITH_FAISS", "exact");
   }
   const TempDir folder;
@@ -90,7 +91,9 @@ TEST_F(Faiss, FindsMostOfTheNearest) {
   const auto codes = measure_recall(*make(kIvfPq, x_), x_);
   EXPECT_GT(codes.at("10@10"), 0.5);
   const auto finer = measure_recall(
-      *make("{name: ivf_pq, subvectors: 16, bits: 6, probes: 20}", x_), x_);
+      *make(index_kind<IvfPqIndex>({.subvectors = 16, .bits = 6, .probes = 20}),
+            x_),
+      x_);
   EXPECT_GT(finer.at("10@10"), 0.9);
 }
 
@@ -106,8 +109,8 @@ TEST_F(Faiss, SimilaritiesAreInnerProducts) {
 }
 
 TEST_F(Faiss, IsTheSameFromAFile) {
-  for (const char* config : {kHnsw, kIvfPq}) {
-    const auto index = make(config, x_);
+  for (const IndexKind& kind : {kHnsw, kIvfPq}) {
+    const auto index = make(kind, x_);
     const Neighbours expected = index->search(queries_, 10);
     index->save(path_);
     const auto loaded = load_vector_index(path_);
@@ -115,7 +118,7 @@ TEST_F(Faiss, IsTheSameFromAFile) {
     EXPECT_EQ(loaded->dim(), kDim);
     EXPECT_FALSE(loaded->exact());
     const Neighbours found = loaded->search(queries_, 10);
-    EXPECT_TRUE(same_bits(found.indices, expected.indices)) << config;
+    EXPECT_TRUE(same_bits(found.indices, expected.indices)) << kind.name;
     EXPECT_TRUE(same_bits(found.similarities, expected.similarities));
   }
 }
@@ -123,11 +126,12 @@ TEST_F(Faiss, IsTheSameFromAFile) {
 TEST_F(Faiss, IsTheSameWithMoreThreads) {
   const int threads = at::get_num_threads();
   const Tensor few = x_.slice(0, 0, 200);
-  const char* const ivf_pq = "{name: ivf_pq, lists: 2, subvectors: 2, bits: 4}";
-  for (const char* config : {kHnsw, ivf_pq}) {
-    make(config, few)->save(path_);
+  const IndexKind ivf_pq =
+      index_kind<IvfPqIndex>({.lists = 2, .subvectors = 2, .bits = 4});
+  for (const IndexKind& kind : {kHnsw, ivf_pq}) {
+    make(kind, few)->save(path_);
     at::set_num_threads(2);
-    make(config, few)->save(folder_.file("again.faiss"));
+    make(kind, few)->save(folder_.file("again.faiss"));
     at::set_num_threads(threads);
     EXPECT_EQ(read_file(path_, 1 << 24),
               read_file(folder_.file("again.faiss"), 1 << 24));
@@ -135,8 +139,8 @@ TEST_F(Faiss, IsTheSameWithMoreThreads) {
 }
 
 TEST_F(Faiss, ALoadedIndexGrows) {
-  for (const char* config : {kHnsw, kIvfPq}) {
-    make(config, x_)->save(path_);
+  for (const IndexKind& kind : {kHnsw, kIvfPq}) {
+    make(kind, x_)->save(path_);
     const auto index = load_vector_index(path_);
     index->add(queries_);
     EXPECT_EQ(index->count(), 830);
@@ -154,16 +158,15 @@ TEST_F(Faiss, HnswKeepsItsVectors) {
 }
 
 TEST_F(Faiss, AsManyAreFoundAsAreAskedFor) {
-  for (const char* config : {kHnsw, kIvfPq}) {
-    const auto index = make(config, x_);
+  for (const IndexKind& kind : {kHnsw, kIvfPq}) {
+    const auto index = make(kind, x_);
     const Neighbours found = index->search(queries_, 30);
     EXPECT_EQ(found.indices.size(1), 30);
-    EXPECT_GE(found.indices.min().item<int64_t>(), 0) << config;
+    EXPECT_GE(found.indices.min().item<int64_t>(), 0) << kind.name;
     EXPECT_EQ(index->search(queries_, 5000).indices.size(1), 800);
     EXPECT_EQ(index->search(queries_.slice(0, 0, 0), 5).indices.size(0), 0);
   }
-  const auto empty = vector_index_registry().make(parse_config(kHnsw, "test"),
-                                                  "index", {kDim, 0, 0});
+  const auto empty = kHnsw.make({kDim, 0, 0});
   EXPECT_EQ(empty->search(queries_, 5).indices.size(1), 0);
 }
 
@@ -188,23 +191,26 @@ TEST_F(Faiss, AStoredIndexFindsAllOfAClassAndAll) {
 }
 
 TEST_F(Faiss, SettingsThatCannotBeAreRefused) {
-  expect_error<ConfigError>([&] { make("{name: ivf_pq, subvectors: 5}", x_); },
-                            "subvectors 5", "dimension 16", "; 4 does");
   expect_error<ConfigError>(
-      [&] { make("{name: ivf_pq}", x_.slice(0, 0, 200)); }, "200 vectors",
-      "256", "exact");
-  expect_error<ConfigError>([&] { make("{name: ivf_pq, lists: 900}", x_); },
-                            "800 vectors", "900");
-  expect_error<ConfigError>([&] { make("{name: hnsw, links: 1}", x_); },
-                            "links");
+      [&] { make(index_kind<IvfPqIndex>({.subvectors = 5}), x_); },
+      "subvectors 5", "dimension 16", "; 4 does");
+  expect_error<ConfigError>(
+      [&] { make(index_kind<IvfPqIndex>(), x_.slice(0, 0, 200)); },
+      "200 vectors", "256", "exact");
+  expect_error<ConfigError>(
+      [&] { make(index_kind<IvfPqIndex>({.lists = 900}), x_); }, "800 vectors",
+      "900");
+  expect_error<ConfigError>(
+      [&] { make(index_kind<HnswIndex>({.links = 1}), x_); }, "links");
 }
 
 TEST_F(Faiss, DamageIsAnErrorOrAnotherIndex) {
   std::mt19937_64 random(11);
   const Tensor few = clustered(100, 4);
   int refused = 0;
-  for (const char* config : {kHnsw, "{name: ivf_pq, lists: 3, bits: 4}"}) {
-    make(config, few)->save(path_);
+  for (const IndexKind& kind :
+       {kHnsw, index_kind<IvfPqIndex>({.lists = 3, .bits = 4})}) {
+    make(kind, few)->save(path_);
     const std::string whole = read_file(path_, 1 << 24);
     for (int i = 0; i < 200; ++i) {
       // Every other time in front, where the sizes are.
@@ -224,8 +230,8 @@ TEST_F(Faiss, DamageIsAnErrorOrAnotherIndex) {
 }
 
 TEST_F(Faiss, NumbersThatAreNotFiniteAreRefused) {
-  for (const char* config : {kHnsw, kIvfPq}) {
-    make(config, x_)->save(path_);
+  for (const IndexKind& kind : {kHnsw, kIvfPq}) {
+    make(kind, x_)->save(path_);
     std::string bytes = read_file(path_, 1 << 24);
     // The vectors of the one and the centres of the other are a flat index.
     const size_t first = bytes.find("IxFI") + 45;
@@ -239,8 +245,8 @@ TEST_F(Faiss, NumbersThatAreNotFiniteAreRefused) {
 }
 
 TEST_F(Faiss, TheCheckPassesWhatIsWhole) {
-  for (const char* config : {kHnsw, kIvfPq}) {
-    make(config, x_)->save(path_);
+  for (const IndexKind& kind : {kHnsw, kIvfPq}) {
+    make(kind, x_)->save(path_);
     check_faiss_file(path_);
     const std::string whole = read_file(path_, 1 << 24);
     write_file(path_, whole + "x");

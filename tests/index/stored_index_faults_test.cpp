@@ -20,6 +20,7 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/index/index_files.h"
+#include "kith/index/kinds.h"
 #include "kith/index/stored_index.h"
 #include "kith/ops/pairwise.h"
 #include "tests/support/temp_dir.h"
@@ -94,8 +95,7 @@ class StoredIndexFiles : public ::testing::Test {
   void SetUp() override { torch::set_num_threads(1); }  // for fork
 
   StoredIndex make(int64_t first, int64_t count) const {
-    auto index = vector_index_registry().make(
-        parse_config("{name: exact}", "test"), "index", {8, 0, 0});
+    auto index = std::make_unique<ExactIndex>(8);
     index->add(x_.slice(0, first, first + count));
     std::vector<IndexItem> items;
     for (int64_t i = first; i < first + count; ++i) {

@@ -9,6 +9,7 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/index/index_files.h"
+#include "kith/index/kinds.h"
 #include "kith/ops/pairwise.h"
 #include "tests/support/damage.h"
 #include "tests/support/expect_error.h"
@@ -32,8 +33,7 @@ std::vector<IndexItem> items_of(int64_t first, int64_t count) {
 class StoredIndexTest : public ::testing::Test {
  protected:
   StoredIndex make(std::vector<IndexItem> items = items_of(0, kCount)) {
-    auto index = vector_index_registry().make(
-        parse_config("{name: exact}", "test"), "index", {8, 0, 0});
+    auto index = std::make_unique<ExactIndex>(8);
     index->add(x_.slice(0, 0, static_cast<int64_t>(items.size())));
     return StoredIndex(std::move(index), items,
                        {"exact", "runs/a", "abc", {{"1@1", 0.5}}, {}});
@@ -148,8 +148,7 @@ TEST_F(StoredIndexTest, GrowsInMemoryAndInBlocks) {
 
 TEST_F(StoredIndexTest, AnIndexThatCannotBeWrittenLeavesTheOldOne) {
   make().save(path_);
-  auto index = vector_index_registry().make(
-      parse_config("{name: exact}", "test"), "index", {8, 0, 0});
+  auto index = std::make_unique<ExactIndex>(8);
   index->add_rows(rows_from(3, 8, [](int64_t, int64_t) -> Tensor {
     throw DataError("rows.npy: row 2 has a NaN");
   }));

@@ -7,6 +7,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/index/kinds.h"
 #include "kith/index/recall.h"
 #include "kith/ops/pairwise.h"
 #include "tests/support/expect_error.h"
@@ -21,8 +22,7 @@ Tensor units(int64_t n, int64_t d, uint64_t seed) {
 }
 
 std::unique_ptr<VectorIndex> make_exact(int64_t dim) {
-  return vector_index_registry().make(parse_config("{name: exact}", "test"),
-                                      "index", {dim, 0, 0});
+  return std::make_unique<ExactIndex>(dim);
 }
 
 TEST(ExactIndex, FindsWhatExactSearchFinds) {

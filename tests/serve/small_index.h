@@ -9,6 +9,7 @@
 
 #include "kith/eval/embed.h"
 #include "kith/image/encode.h"
+#include "kith/index/kinds.h"
 #include "kith/index/stored_index.h"
 #include "kith/models/embedding_net.h"
 #include "kith/ops/pairwise.h"
@@ -57,8 +58,7 @@ class SmallIndex {
   }
 
   StoredIndex index() const {
-    auto vectors = vector_index_registry().make(
-        parse_config("{name: exact}", "test"), "index", VectorIndexInput{6});
+    auto vectors = std::make_unique<ExactIndex>(6);
     vectors->add(embeddings());
     std::vector<IndexItem> items;
     for (size_t i = 0; i < paths_.size(); ++i) {

@@ -17,8 +17,7 @@ int64_t block_rows(int64_t dim) {
 
 }  // namespace
 
-ExactIndex::ExactIndex(const Options&, const VectorIndexInput& input)
-    : dim_(input.dim) {
+ExactIndex::ExactIndex(int64_t dim) : dim_(dim) {
   TORCH_CHECK_VALUE(dim_ > 0, "an index needs a dimension, got ", dim_);
 }
 
@@ -102,6 +101,6 @@ Tensor ExactIndex::in_memory() const {
   return room_.narrow(0, 0, used_);
 }
 
-KITH_REGISTER(vector_index_registry(), ExactIndex::kName, ExactIndex);
+KITH_REGISTER(vector_index_registry(), "exact", ExactIndex);
 
 }  // namespace kith

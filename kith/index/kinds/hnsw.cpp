@@ -15,11 +15,11 @@ void HnswOptions::describe(OptionSet& set) {
 }
 
 HnswIndex::HnswIndex(Options options, const VectorIndexInput& input) {
-  options = checked(std::move(options), kName);
+  options = checked(std::move(options), "hnsw");
   index_ = make_faiss_hnsw(
       {input.dim, options.links, options.ef_construction, options.ef_search});
 }
 
-KITH_REGISTER(vector_index_registry(), HnswIndex::kName, HnswIndex);
+KITH_REGISTER(vector_index_registry(), "hnsw", HnswIndex);
 
 }  // namespace kith

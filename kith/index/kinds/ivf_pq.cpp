@@ -41,7 +41,7 @@ void IvfPqOptions::describe(OptionSet& set) {
 }
 
 IvfPqIndex::IvfPqIndex(Options options, const VectorIndexInput& input)
-    : options_(checked(std::move(options), kName)), input_(input) {
+    : options_(checked(std::move(options), "ivf_pq")), input_(input) {
   require_faiss("ivf_pq");
   TORCH_CHECK_VALUE(input.dim > 0, "an index needs a dimension, got ",
                     input.dim);
@@ -109,6 +109,6 @@ VectorIndex& IvfPqIndex::trained() const {
   return *index_;
 }
 
-KITH_REGISTER(vector_index_registry(), IvfPqIndex::kName, IvfPqIndex);
+KITH_REGISTER(vector_index_registry(), "ivf_pq", IvfPqIndex);
 
 }  // namespace kith
