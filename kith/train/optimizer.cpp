@@ -7,7 +7,7 @@
 namespace kith {
 namespace {
 
-double lr_factor(const OptimizerOptions& options, const std::string& name) {
+double lr_factor(const GroupOptions& options, const std::string& name) {
   if (name.starts_with("backbone.")) return options.backbone_lr;
   if (name.starts_with("head.")) return options.head_lr;
   if (name.starts_with("loss.")) return options.loss_lr;
@@ -16,19 +16,20 @@ double lr_factor(const OptimizerOptions& options, const std::string& name) {
 
 }  // namespace
 
-void OptimizerOptions::describe(OptionSet& set) {
+void describe_optimizer(OptionSet& set, double& lr, double& weight_decay,
+                        GroupOptions& groups) {
   set.add("lr", lr, "Learning rate.").range(0);
   set.add("weight_decay", weight_decay, "Weight decay.").range(0);
-  set.add("backbone_lr", backbone_lr,
+  set.add("backbone_lr", groups.backbone_lr,
           "Factor on the learning rate of the backbone.")
       .range(0);
-  set.add("head_lr", head_lr, "Factor on the learning rate of the head.")
+  set.add("head_lr", groups.head_lr, "Factor on the learning rate of the head.")
       .range(0);
-  set.add("loss_lr", loss_lr,
+  set.add("loss_lr", groups.loss_lr,
           "Factor on the learning rate of the loss's own parameters, which "
           "many losses set themselves (loss.lr).")
       .range(0);
-  set.add("decay_norms", decay_norms,
+  set.add("decay_norms", groups.decay_norms,
           "Weight decay also for parameters of fewer than two dimensions: "
           "norms, biases, the exponent of GeM. What the loss learns itself is "
           "decayed only if loss.decay says so too.");
@@ -63,7 +64,7 @@ void Optimizer::spare_from_decay(const std::string& parameter) {
 
 double Optimizer::decay_of(const std::string& name,
                            const Tensor& parameter) const {
-  const bool decays = options_.decay_norms || parameter.dim() >= 2;
+  const bool decays = options_.groups.decay_norms || parameter.dim() >= 2;
   return decays && !not_decayed_.contains(name) ? options_.weight_decay : 0.0;
 }
 
@@ -71,7 +72,7 @@ std::vector<Optimizer::Rule> Optimizer::make_rules() const {
   std::vector<Rule> rules;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const auto& [name, parameter] = parameters_[i];
-    double factor = lr_factor(options_, name);
+    double factor = lr_factor(options_.groups, name);
     const auto own = own_lr_.find(name);
     // With lr 0 nothing is trained, whatever its own rate.
     if (own != own_lr_.end() && options_.lr > 0) {

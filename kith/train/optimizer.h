@@ -11,17 +11,24 @@
 
 namespace kith {
 
-/// Options that every optimiser has.
-struct OptimizerOptions {
-  double lr = 1e-3;
-  double weight_decay = 0.0;
+/// What differs between the parts of a training; every optimiser has it.
+struct GroupOptions {
   double backbone_lr = 1.0;
   double head_lr = 1.0;
   double loss_lr = 1.0;
   bool decay_norms = true;
-
-  void describe(OptionSet& set);
 };
+
+/// Options that every optimiser has, with defaults of its own.
+struct OptimizerOptions {
+  double lr = 1e-3;
+  double weight_decay = 0.0;
+  GroupOptions groups = {};
+};
+
+/// Describes them, for the optimiser's own describe().
+void describe_optimizer(OptionSet& set, double& lr, double& weight_decay,
+                        GroupOptions& groups);
 
 /// Parameters that take a step alike, as lists: on a GPU one operation on a
 /// list is a few launches, however many tensors it has. Each has taken as many

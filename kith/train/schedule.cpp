@@ -4,13 +4,13 @@
 
 namespace kith {
 
-void WarmUp::describe(OptionSet& set) {
+void describe_warm_up(OptionSet& set, double& warmup_epochs) {
   set.add("warmup_epochs", warmup_epochs,
           "The rate rises linearly over this many epochs (fractions allowed).")
       .range(0);
 }
 
-double WarmUp::factor(double epoch) const {
+double warm_up_factor(double warmup_epochs, double epoch) {
   // Starts at 1% so that the first step is not lost.
   return warmup_epochs <= 0
              ? 1.0

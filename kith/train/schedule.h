@@ -14,14 +14,11 @@ class Schedule {
   virtual double factor(double epoch, double epochs) const = 0;
 };
 
-/// Part of every schedule's options: the rate rises from near zero in a
-/// straight line over the first epochs.
-struct WarmUp {
-  double warmup_epochs = 0.0;
-
-  void describe(OptionSet& set);
-  double factor(double epoch) const;
-};
+/// Part of every schedule: the rate rises from near zero in a straight line
+/// over the first epochs. Describes its option, for the schedule's own
+/// describe(); and the factor.
+void describe_warm_up(OptionSet& set, double& warmup_epochs);
+double warm_up_factor(double warmup_epochs, double epoch);
 
 using ScheduleRegistry = Registry<Schedule>;
 ScheduleRegistry& schedule_registry();

@@ -1,19 +1,80 @@
-#include "kith/train/adam.h"
+#include <cmath>
+
+#include <torch/torch.h>
+
+#include "kith/train/optimizers.h"
 
 namespace kith {
 namespace {
 
-class Adam final : public AdamBase {
- public:
-  static constexpr const char* kSummary = "Adam (Kingma & Ba, 2015)";
-  using Options = AdamOptions;
-
-  Adam(const Options& options, const NamedTensors& parameters)
-      : AdamBase(options, parameters, /*decoupled=*/false) {}
-};
+void describe_adam(OptionSet& set, double& beta1, double& beta2, double& eps) {
+  set.add("beta1", beta1, "Decay of the mean of the gradient.")
+      .range(0, 0.999999);
+  set.add("beta2", beta2, "Decay of the mean of its square.")
+      .range(0, 0.999999);
+  set.add("eps", eps, "Added to the root of the square.").positive();
+}
 
 }  // namespace
 
-KITH_REGISTER(optimizer_registry(), "adam", Adam);
+void AdamOptions::describe(OptionSet& set) {
+  describe_optimizer(set, lr, weight_decay, groups);
+  describe_adam(set, beta1, beta2, eps);
+}
+
+void AdamWOptions::describe(OptionSet& set) {
+  describe_optimizer(set, lr, weight_decay, groups);
+  describe_adam(set, beta1, beta2, eps);
+}
+
+AdamOptimizer::AdamOptimizer(Options options, const NamedTensors& parameters)
+    : AdamOptimizer(checked(std::move(options), "adam"), parameters,
+                    /*decoupled=*/false) {}
+
+AdamOptimizer::AdamOptimizer(const Options& options,
+                             const NamedTensors& parameters, bool decoupled)
+    : Optimizer({options.lr, options.weight_decay, options.groups}, parameters),
+      options_(options),
+      decoupled_(decoupled),
+      mean_(make_slot("exp_avg")),
+      square_(make_slot("exp_avg_sq")) {}
+
+AdamWOptimizer::AdamWOptimizer(const Options& options,
+                               const NamedTensors& parameters)
+    : AdamOptimizer({.lr = options.lr,
+                     .weight_decay = options.weight_decay,
+                     .groups = options.groups,
+                     .beta1 = options.beta1,
+                     .beta2 = options.beta2,
+                     .eps = options.eps},
+                    parameters, /*decoupled=*/true) {
+  checked(options, "adamw");
+}
+
+void AdamOptimizer::update(const ParameterGroup& group) {
+  const Options& o = options_;
+  std::vector<Tensor> grads = group.grads;
+  if (group.weight_decay != 0 && decoupled_) {
+    at::_foreach_mul_(group.parameters, 1 - group.lr * group.weight_decay);
+  } else if (group.weight_decay != 0) {
+    grads = at::_foreach_add(grads, group.parameters, group.weight_decay);
+  }
+  const std::vector<Tensor> mean = group.of(mean_);
+  const std::vector<Tensor> square = group.of(square_);
+  at::_foreach_mul_(mean, o.beta1);
+  at::_foreach_add_(mean, grads, 1 - o.beta1);
+  at::_foreach_mul_(square, o.beta2);
+  at::_foreach_addcmul_(square, grads, grads, 1 - o.beta2);
+  const auto steps = static_cast<double>(group.step);
+  const double mean_bias = 1 - std::pow(o.beta1, steps);
+  const double square_bias = 1 - std::pow(o.beta2, steps);
+  const std::vector<Tensor> root = at::_foreach_sqrt(square);
+  at::_foreach_div_(root, std::sqrt(square_bias));
+  at::_foreach_add_(root, o.eps);
+  at::_foreach_addcdiv_(group.parameters, mean, root, -group.lr / mean_bias);
+}
+
+KITH_REGISTER(optimizer_registry(), "adam", AdamOptimizer);
+KITH_REGISTER(optimizer_registry(), "adamw", AdamWOptimizer);
 
 }  // namespace kith
