@@ -14,10 +14,11 @@ libkith_ops.so, which must be built against the torch that imports it.
 docs/python.md tells how, and what the limits are.
 """
 
+import inspect
 import os
 import pathlib
 import re
-from typing import Iterator, List, Optional, Sequence, Tuple
+from typing import Iterator, List, Sequence, Tuple
 
 import torch
 from torch import Tensor
@@ -122,23 +123,31 @@ def loss(name: str, embeddings: Tensor, labels: Tensor, **arguments) -> Tensor:
     return getattr(torch.ops.kith, name)(embeddings, labels, **arguments)
 
 
-def recall_at_k(
-    embeddings: Tensor,
-    labels: Tensor,
-    *,
-    k: Sequence[int] = (1, 2, 4, 8, 16),
-    t1: float = 1.0,
-    t2: float = 0.01,
-    query_in_database: bool = False,
-    normalize: Optional[bool] = None,
-    database: Optional[Tensor] = None,
-    database_labels: Optional[Tensor] = None,
-    self_index: Optional[Tensor] = None,
-    pairs: Optional[Tensor] = None,
-    alphas: Optional[Tensor] = None,
-    memory_mb: int = 512,
-    tf32: bool = False,
-) -> Tensor:
+def _precision(tf32: bool) -> str:
+    return "tf32" if tf32 else "float32"
+
+
+def _show_arguments(function):
+    """Lists an operator's arguments, with the defaults that C++ says, in place
+    of the `**options` of the function of its name: for help()."""
+    schema = getattr(torch.ops.kith, function.__name__).default._schema
+    given = inspect.signature(function)
+    shown = {name: argument for name, argument in given.parameters.items()
+             if argument.kind != inspect.Parameter.VAR_KEYWORD}
+    for argument in schema.arguments:
+        if argument.name != "products":  # which is tf32
+            shown.setdefault(argument.name, inspect.Parameter(
+                argument.name, inspect.Parameter.KEYWORD_ONLY,
+                default=argument.default_value))
+    function.__signature__ = given.replace(parameters=list(shown.values()))
+    return function
+
+
+# Its own k: that of C++ is another one with virtual examples.
+@_show_arguments
+def recall_at_k(embeddings: Tensor, labels: Tensor, *,
+                k: Sequence[int] = (1, 2, 4, 8, 16), tf32: bool = False,
+                **options) -> Tensor:
     """Recall@k surrogate, RS@k (Patel, Tolias & Matas, CVPR 2022).
 
         r(q, x) = 1 + sum over z != q, x of sigmoid((s_qz - s_qx) / t2)
@@ -181,28 +190,12 @@ def recall_at_k(
         recall_at_k(x, torch.tensor([0, 0, 1, 1, 2, 2, 3, 3]), k=(1, 2))
     """
     return torch.ops.kith.recall_at_k(
-        embeddings, labels, k=list(k), t1=t1, t2=t2,
-        query_in_database=query_in_database, normalize=normalize,
-        database=database, database_labels=database_labels,
-        self_index=self_index, pairs=pairs, alphas=alphas,
-        memory_mb=memory_mb, products="tf32" if tf32 else "float32")
+        embeddings, labels, k=list(k), products=_precision(tf32), **options)
 
 
-def smooth_ap(
-    embeddings: Tensor,
-    labels: Tensor,
-    *,
-    temperature: float = 0.01,
-    query_in_database: bool = False,
-    normalize: Optional[bool] = None,
-    database: Optional[Tensor] = None,
-    database_labels: Optional[Tensor] = None,
-    self_index: Optional[Tensor] = None,
-    pairs: Optional[Tensor] = None,
-    alphas: Optional[Tensor] = None,
-    memory_mb: int = 512,
-    tf32: bool = False,
-) -> Tensor:
+@_show_arguments
+def smooth_ap(embeddings: Tensor, labels: Tensor, *, tf32: bool = False,
+              **options) -> Tensor:
     """Smooth-AP (Brown, Xie, Kalogeiton & Zisserman, ECCV 2020).
 
         R(x, Z) = 1 + sum over z != x in Z of
@@ -218,28 +211,12 @@ def smooth_ap(
     All others, and what is returned: see `recall_at_k`.
     """
     return torch.ops.kith.smooth_ap(
-        embeddings, labels, temperature=temperature,
-        query_in_database=query_in_database, normalize=normalize,
-        database=database, database_labels=database_labels,
-        self_index=self_index, pairs=pairs, alphas=alphas,
-        memory_mb=memory_mb, products="tf32" if tf32 else "float32")
+        embeddings, labels, products=_precision(tf32), **options)
 
 
-def fast_ap(
-    embeddings: Tensor,
-    labels: Tensor,
-    *,
-    num_bins: int = 10,
-    euclidean: bool = False,
-    normalize: Optional[bool] = None,
-    database: Optional[Tensor] = None,
-    database_labels: Optional[Tensor] = None,
-    self_index: Optional[Tensor] = None,
-    pairs: Optional[Tensor] = None,
-    alphas: Optional[Tensor] = None,
-    memory_mb: int = 512,
-    tf32: bool = False,
-) -> Tensor:
+@_show_arguments
+def fast_ap(embeddings: Tensor, labels: Tensor, *, tf32: bool = False,
+            **options) -> Tensor:
     """FastAP (Cakir, He, Xia, Kulis & Sclaroff, CVPR 2019).
 
     Average precision over a soft histogram of squared distances d = 2 - 2 s
@@ -260,27 +237,12 @@ def fast_ap(
     All others, and what is returned: see `recall_at_k`.
     """
     return torch.ops.kith.fast_ap(
-        embeddings, labels, num_bins=num_bins, euclidean=euclidean,
-        normalize=normalize, database=database,
-        database_labels=database_labels, self_index=self_index, pairs=pairs,
-        alphas=alphas, memory_mb=memory_mb,
-        products="tf32" if tf32 else "float32")
+        embeddings, labels, products=_precision(tf32), **options)
 
 
-def ap_quantised(
-    embeddings: Tensor,
-    labels: Tensor,
-    *,
-    num_bins: int = 20,
-    normalize: Optional[bool] = None,
-    database: Optional[Tensor] = None,
-    database_labels: Optional[Tensor] = None,
-    self_index: Optional[Tensor] = None,
-    pairs: Optional[Tensor] = None,
-    alphas: Optional[Tensor] = None,
-    memory_mb: int = 512,
-    tf32: bool = False,
-) -> Tensor:
+@_show_arguments
+def ap_quantised(embeddings: Tensor, labels: Tensor, *, tf32: bool = False,
+                 **options) -> Tensor:
     """Quantised AP (He et al., CVPR 2018; Revaud et al., ICCV 2019).
 
     Average precision over a soft histogram of similarities with centres
@@ -298,14 +260,12 @@ def ap_quantised(
     All others, and what is returned: see `recall_at_k`.
     """
     return torch.ops.kith.ap_quantised(
-        embeddings, labels, num_bins=num_bins, normalize=normalize,
-        database=database, database_labels=database_labels,
-        self_index=self_index, pairs=pairs, alphas=alphas,
-        memory_mb=memory_mb, products="tf32" if tf32 else "float32")
+        embeddings, labels, products=_precision(tf32), **options)
 
 
+@_show_arguments
 def simix_pairs(labels: Tensor, *, seed: int,
-                limit: int = 100000) -> Tuple[Tensor, Tensor]:
+                **options) -> Tuple[Tensor, Tensor]:
     """All pairs of positives in a batch and random shares, for SiMix.
 
     Arguments:
@@ -318,4 +278,4 @@ def simix_pairs(labels: Tensor, *, seed: int,
         pairs, alphas = simix_pairs(labels, seed=step)
         recall_at_k(x, labels, pairs=pairs, alphas=alphas)
     """
-    return torch.ops.kith.simix_pairs(labels, seed, limit)
+    return torch.ops.kith.simix_pairs(labels, seed, **options)

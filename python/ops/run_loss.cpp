@@ -200,9 +200,10 @@ TORCH_LIBRARY_FRAGMENT(kith, m) {
   m.def((std::string("_loss(str name, str options, ") + kInputs +
          ", bool with_gradient=True) -> (Tensor, Tensor, Tensor)")
             .c_str());
-  m.def(
-      "simix_pairs(Tensor labels, int seed, int limit=100000) -> (Tensor, "
-      "Tensor)");
+  m.def(("simix_pairs(Tensor labels, int seed, int limit=" +
+         std::to_string(MixedRowOptions().simix_limit) +
+         ") -> (Tensor, Tensor)")
+            .c_str());
 }
 
 TORCH_LIBRARY_IMPL(kith, CPU, m) {

@@ -22,7 +22,7 @@ struct BinomialDevianceOptions {
 ///
 ///     loss = mean over positives of log(1 + e^{-alpha (s - base)})
 ///          + mean over negatives of log(1 + e^{alpha cost (s - base)})
-class BinomialDevianceLoss final : public Loss {
+class BinomialDeviance final : public Loss {
  public:
   static constexpr const char* kSummary = "binomial deviance over all pairs";
   static constexpr PartFacts kFacts = {
@@ -33,8 +33,10 @@ class BinomialDevianceLoss final : public Loss {
       .cost = "O(M^2 D) time, O(M^2) memory"};
   using Options = BinomialDevianceOptions;
 
-  explicit BinomialDevianceLoss(const Options& options) : options_(options) {}
+  explicit BinomialDeviance(const Options& options = {})
+      : options_(checked(options, "binomial_deviance")) {}
 
+ protected:
   LossOutput forward(const LossInput& input) const override {
     const Tensor& x = input.embeddings;                    // [M, D]
     const Tensor s = torch::mm(x, x.t()) - options_.base;  // [M, M]
@@ -56,6 +58,6 @@ class BinomialDevianceLoss final : public Loss {
 
 }  // namespace
 
-KITH_REGISTER(loss_registry(), "binomial_deviance", BinomialDevianceLoss);
+KITH_REGISTER(loss_registry(), "binomial_deviance", BinomialDeviance);
 
 }  // namespace kith
