@@ -6,8 +6,8 @@
 
 #include <torch/torch.h>
 
+#include "kith/core/draw.h"
 #include "kith/core/error.h"
-#include "kith/core/rng.h"
 #include "kith/index/row_blocks.h"
 #include "kith/ops/gpu.h"
 
@@ -16,16 +16,13 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// `count` distinct numbers of [0, n), rising.
-std::vector<int64_t> draw_distinct(int64_t n, int64_t count, Rng rng) {
-  std::vector<int64_t> all(static_cast<size_t>(n));
-  std::iota(all.begin(), all.end(), int64_t{0});
-  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
-    std::swap(all[i], all[i + rng.below(all.size() - i)]);
-  }
-  all.resize(static_cast<size_t>(count));
-  std::sort(all.begin(), all.end());
-  return all;
+/// Rows that the first centres lie on, rising.
+std::vector<int64_t> first_centres(int64_t rows, int64_t clusters,
+                                   uint64_t seed) {
+  Rng rng(seed, Stream::kCluster);
+  std::vector<int64_t> drawn = draw_distinct(rows, clusters, rng);
+  std::sort(drawn.begin(), drawn.end());
+  return drawn;
 }
 
 class KMeans {
@@ -36,9 +33,8 @@ class KMeans {
     // and its centre in double.
     const int64_t row_bytes = 8 * clusters_ + 24 * rows.dim();
     block_ = std::min<int64_t>(rows_within(options.memory_mb, row_bytes), 8192);
-    const Rng rng(options.seed, Stream::kCluster);
-    centres_ =
-        gather_rows(rows, draw_distinct(rows.count(), clusters_, rng), block_);
+    centres_ = gather_rows(
+        rows, first_centres(rows.count(), clusters_, options.seed), block_);
     nearest_ = torch::full({rows.count()}, -1, torch::kLong);
   }
 

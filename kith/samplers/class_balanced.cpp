@@ -1,27 +1,14 @@
+#include "kith/samplers/class_balanced.h"
+
 #include <algorithm>
 #include <bit>
 #include <numeric>
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
-#include "kith/core/rng.h"
-#include "kith/samplers/classes.h"
-#include "kith/samplers/sampler.h"
 
 namespace kith {
 namespace {
-
-struct ClassBalancedOptions {
-  int64_t batch = 400;
-  int64_t per_class = 4;
-
-  void describe(OptionSet& set) {
-    set.add("batch", batch, "Images a batch; a multiple of per_class.")
-        .range(2);
-    set.add("per_class", per_class, "Images of each class in a batch.")
-        .range(1);
-  }
-};
 
 /// Deals classes to batches so that every group is used exactly once and no
 /// class comes twice in a batch. Needs sum(groups) == batches * n and no class
@@ -165,126 +152,113 @@ class ImageDeck {
   std::vector<int64_t> left_;
 };
 
-/// m images of each of K = M/m different classes a batch. Each class's images
-/// are shuffled and cut into groups of m, G in all, and a batch takes one group
-/// of each of its classes.
-///
-/// An epoch is G/K batches if no class has more groups than that, and then no
-/// image comes twice. Otherwise every image is used, which takes as many
-/// batches as the largest class has groups, and the smaller classes start again
-/// when they are used up; in classes so unequal that this would be more than
-/// twice G/K batches, there are G/K, rounded up, and the largest classes leave
-/// some images to other epochs.
-class ClassBalancedSampler final : public Sampler {
- public:
-  static constexpr const char* kSummary =
-      "m images of each of M/m classes (RS@k and most papers)";
-  static constexpr PartFacts kFacts = {
-      .formula =
-          "groups_c = the images of class c, shuffled, m at a time\n"
-          "batch    = one group of each of K = M/m classes, at most all\n"
-          "epoch    = T = sum_c groups_c / K batches if no class has more\n"
-          "           groups; no image comes twice\n"
-          "           otherwise T = max_c groups_c: every image is used, and\n"
-          "           smaller classes start again to fill the batches\n"
-          "           (T = sum_c groups_c / K if the maximum is more than\n"
-          "           twice that: the largest classes are not used up)\n"
-          "classes with fewer than m images are left out",
-      .source = "Patel, Tolias & Matas, CVPR 2022",
-      .cost =
-          "O(N + T M/m log C) time, C classes, and O(N + T M) memory an "
-          "epoch"};
-  using Options = ClassBalancedOptions;
-
-  ClassBalancedSampler(const Options& options, const SamplerInput& input)
-      : per_class_(options.per_class), seed_(input.seed) {
-    check_multiple(options.batch, per_class_);
-    group_by_class(input);
-    classes_a_batch_ = options.batch / per_class_;
-    const auto classes = static_cast<int64_t>(classes_.size());
-    if (classes_a_batch_ > classes) {
-      classes_a_batch_ = classes;
-      log_info("sampler.batch is " + std::to_string(options.batch) +
-               ", but there are only " + std::to_string(classes) +
-               " classes: batches have " + std::to_string(classes) + " x " +
-               std::to_string(per_class_) + " = " +
-               std::to_string(classes * per_class_) + " images");
+/// The groups of each class in an epoch, at most one a batch, so that all
+/// places of the batches are taken: rounds over all classes, and of the last
+/// one as many groups as are needed, drawn at random.
+std::vector<int64_t> fill_places(const EpochPlan& epoch,
+                                 int64_t classes_a_batch, Rng& rng) {
+  std::vector<int64_t> taken(epoch.groups.size(), 0);
+  int64_t places = epoch.batches * classes_a_batch;
+  while (true) {
+    std::vector<size_t> owners;  // one entry a group of this round
+    for (size_t c = 0; c < taken.size(); ++c) {
+      const int64_t more = std::min(epoch.groups[c], epoch.batches - taken[c]);
+      owners.insert(owners.end(), static_cast<size_t>(more), c);
     }
+    const bool is_last = static_cast<int64_t>(owners.size()) >= places;
+    if (is_last) {
+      rng.shuffle(owners);
+      owners.resize(static_cast<size_t>(places));
+    }
+    for (const size_t c : owners) ++taken[c];
+    if (is_last) return taken;
+    places -= static_cast<int64_t>(owners.size());
   }
-
-  std::vector<std::vector<int64_t>> epoch(
-      const EpochInput& input) const override {
-    Rng rng(seed_, Stream::kSampler, {input.epoch});
-    std::vector<ImageDeck> images;
-    for (const auto& members : classes_) images.emplace_back(members, rng);
-    const EpochPlan epoch = plan_epoch(classes_, per_class_, classes_a_batch_);
-    ClassDeck deck(fill_places(epoch, rng), epoch.batches);
-    std::vector<std::vector<int64_t>> plan;
-    for (int64_t b = 0; b < epoch.batches; ++b) {
-      std::vector<int64_t> batch;
-      for (size_t c : deck.deal(classes_a_batch_, rng)) {
-        images[c].take(static_cast<size_t>(per_class_), rng, batch);
-      }
-      plan.push_back(std::move(batch));
-    }
-    return plan;
-  }
-
- private:
-  void group_by_class(const SamplerInput& input) {
-    std::vector<int64_t> small;
-    for (auto& [label, members] :
-         images_by_label(input.indices, input.labels)) {
-      if (static_cast<int64_t>(members.size()) < per_class_) {
-        small.push_back(label);
-      } else {
-        classes_.push_back(std::move(members));
-      }
-    }
-    if (classes_.empty()) {
-      throw ConfigError("no training class has 'sampler.per_class' = " +
-                        std::to_string(per_class_) +
-                        " images; use a smaller value or more images a class");
-    }
-    if (!small.empty()) {
-      log_warning(std::to_string(small.size()) +
-                  " classes have fewer than sampler.per_class = " +
-                  std::to_string(per_class_) +
-                  " images and are left out: " + name_classes(small, input));
-    }
-  }
-
-  /// The groups of each class in an epoch, at most one a batch, so that all
-  /// places of the batches are taken: rounds over all classes, and of the last
-  /// one as many groups as are needed, drawn at random.
-  std::vector<int64_t> fill_places(const EpochPlan& epoch, Rng& rng) const {
-    std::vector<int64_t> taken(epoch.groups.size(), 0);
-    int64_t places = epoch.batches * classes_a_batch_;
-    while (true) {
-      std::vector<size_t> owners;  // one entry a group of this round
-      for (size_t c = 0; c < taken.size(); ++c) {
-        const int64_t more =
-            std::min(epoch.groups[c], epoch.batches - taken[c]);
-        owners.insert(owners.end(), static_cast<size_t>(more), c);
-      }
-      const bool is_last = static_cast<int64_t>(owners.size()) >= places;
-      if (is_last) {
-        rng.shuffle(owners);
-        owners.resize(static_cast<size_t>(places));
-      }
-      for (const size_t c : owners) ++taken[c];
-      if (is_last) return taken;
-      places -= static_cast<int64_t>(owners.size());
-    }
-  }
-
-  int64_t per_class_;
-  uint64_t seed_;
-  int64_t classes_a_batch_ = 0;
-  ClassImages classes_;
-};
+}
 
 }  // namespace
+
+const char* const ClassBalancedSampler::kSummary =
+    "m images of each of M/m classes (RS@k and most papers)";
+
+const PartFacts ClassBalancedSampler::kFacts = {
+    .formula =
+        "groups_c = the images of class c, shuffled, m at a time\n"
+        "batch    = one group of each of K = M/m classes, at most all\n"
+        "epoch    = T = sum_c groups_c / K batches if no class has more\n"
+        "           groups; no image comes twice\n"
+        "           otherwise T = max_c groups_c: every image is used, and\n"
+        "           smaller classes start again to fill the batches\n"
+        "           (T = sum_c groups_c / K if the maximum is more than\n"
+        "           twice that: the largest classes are not used up)\n"
+        "classes with fewer than m images are left out",
+    .source = "Patel, Tolias & Matas, CVPR 2022",
+    .cost =
+        "O(N + T M/m log C) time, C classes, and O(N + T M) memory an "
+        "epoch"};
+
+void ClassBalancedSamplerOptions::describe(OptionSet& set) {
+  set.add("batch", batch, "Images a batch; a multiple of per_class.").range(2);
+  set.add("per_class", per_class, "Images of each class in a batch.").range(1);
+}
+
+ClassBalancedSampler::ClassBalancedSampler(const Options& options,
+                                           const SamplerInput& input)
+    : per_class_(checked(options, "class_balanced").per_class),
+      seed_(input.seed) {
+  check_multiple(options.batch, per_class_);
+  group_by_class(input);
+  classes_a_batch_ = options.batch / per_class_;
+  const auto classes = static_cast<int64_t>(classes_.size());
+  if (classes_a_batch_ > classes) {
+    classes_a_batch_ = classes;
+    log_info("sampler.batch is " + std::to_string(options.batch) +
+             ", but there are only " + std::to_string(classes) +
+             " classes: batches have " + std::to_string(classes) + " x " +
+             std::to_string(per_class_) + " = " +
+             std::to_string(classes * per_class_) + " images");
+  }
+}
+
+std::vector<std::vector<int64_t>> ClassBalancedSampler::epoch(
+    const EpochInput& input) const {
+  Rng rng(seed_, Stream::kSampler, {input.epoch});
+  std::vector<ImageDeck> images;
+  for (const auto& members : classes_) images.emplace_back(members, rng);
+  const EpochPlan epoch = plan_epoch(classes_, per_class_, classes_a_batch_);
+  ClassDeck deck(fill_places(epoch, classes_a_batch_, rng), epoch.batches);
+  std::vector<std::vector<int64_t>> plan;
+  for (int64_t b = 0; b < epoch.batches; ++b) {
+    std::vector<int64_t> batch;
+    for (size_t c : deck.deal(classes_a_batch_, rng)) {
+      images[c].take(static_cast<size_t>(per_class_), rng, batch);
+    }
+    plan.push_back(std::move(batch));
+  }
+  return plan;
+}
+
+void ClassBalancedSampler::group_by_class(const SamplerInput& input) {
+  std::vector<int64_t> small;
+  for (auto& [label, members] : images_by_label(input.indices, input.labels)) {
+    if (static_cast<int64_t>(members.size()) < per_class_) {
+      small.push_back(label);
+    } else {
+      classes_.push_back(std::move(members));
+    }
+  }
+  if (classes_.empty()) {
+    throw ConfigError("no training class has 'sampler.per_class' = " +
+                      std::to_string(per_class_) +
+                      " images; use a smaller value or more images a class");
+  }
+  if (!small.empty()) {
+    log_warning(std::to_string(small.size()) +
+                " classes have fewer than sampler.per_class = " +
+                std::to_string(per_class_) +
+                " images and are left out: " + name_classes(small, input));
+  }
+}
 
 KITH_REGISTER(sampler_registry(), "class_balanced", ClassBalancedSampler);
 

@@ -11,7 +11,11 @@ namespace kith {
 
 std::map<int64_t, std::vector<int64_t>> images_by_label(
     const std::vector<int64_t>& images, const std::vector<int64_t>& labels) {
-  KITH_ASSERT(images.size() == labels.size());
+  if (images.size() != labels.size()) {
+    throw ConfigError("a sampler needs a label for each image, but there are " +
+                      std::to_string(images.size()) + " images and " +
+                      std::to_string(labels.size()) + " labels");
+  }
   std::map<int64_t, std::vector<int64_t>> by_label;
   for (size_t i = 0; i < images.size(); ++i) {
     by_label[labels[i]].push_back(images[i]);
@@ -68,6 +72,44 @@ void note_repeats(const ClassImages& classes, int64_t per_class) {
   log_info(std::to_string(small) +
            " classes have fewer than sampler.per_class = " +
            std::to_string(per_class) + " images: these repeat within a batch");
+}
+
+int64_t ClassDraw::draw(size_t c, Rng& rng) {
+  const std::vector<int64_t>& members = (*classes_)[c];
+  std::vector<size_t>& drawn = drawn_[c];
+  if (drawn.size() == members.size()) drawn.clear();
+  // The number of a place among those not drawn becomes its position.
+  auto position = static_cast<size_t>(rng.below(members.size() - drawn.size()));
+  auto next = drawn.begin();
+  for (; next != drawn.end() && *next <= position; ++next) ++position;
+  drawn.insert(next, position);
+  return members[position];
+}
+
+void ClassDraw::take(size_t c, int64_t image) {
+  const std::vector<int64_t>& members = (*classes_)[c];
+  const auto found = std::find(members.begin(), members.end(), image);
+  KITH_ASSERT(found != members.end());
+  const auto position = static_cast<size_t>(found - members.begin());
+  std::vector<size_t>& drawn = drawn_[c];
+  drawn.insert(std::lower_bound(drawn.begin(), drawn.end(), position),
+               position);
+}
+
+ImageRow::ImageRow(ClassImages classes, Rng& rng) {
+  rng.shuffle(classes);
+  for (std::vector<int64_t>& members : classes) {
+    rng.shuffle(members);
+    images_.insert(images_.end(), members.begin(), members.end());
+  }
+}
+
+void ImageRow::take(size_t count, std::vector<int64_t>& batch) {
+  KITH_ASSERT(count <= images_.size());
+  for (size_t i = 0; i < count; ++i) {
+    batch.push_back(images_[next_]);
+    next_ = next_ + 1 == images_.size() ? 0 : next_ + 1;
+  }
 }
 
 }  // namespace kith

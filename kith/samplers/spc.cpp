@@ -1,75 +1,50 @@
-#include "kith/core/rng.h"
-#include "kith/samplers/classes.h"
-#include "kith/samplers/draw.h"
-#include "kith/samplers/sampler.h"
+#include "kith/samplers/spc.h"
 
 namespace kith {
-namespace {
 
-struct SpcOptions {
-  int64_t batch = 112;
-  int64_t per_class = 2;
+const char* const SpcSampler::kSummary =
+    "m images of each of M/m classes drawn with replacement (SPC-m)";
 
-  void describe(OptionSet& set) {
-    set.add("batch", batch, "Images a batch; a multiple of per_class.")
-        .range(2);
-    set.add("per_class", per_class, "Images of a class each time it is drawn.")
-        .range(1);
-  }
-};
+const PartFacts SpcSampler::kFacts = {
+    .formula =
+        "batch = M/m times: a class, uniformly and with replacement,\n"
+        "        and m of its images that the batch has not yet\n"
+        "        (they repeat where the class has no others)\n"
+        "epoch = N/M batches, N training images, M batch, m per_class",
+    .source = "Roth et al., ICML 2020",
+    .cost = "O(N m) time and O(N) memory an epoch"};
 
-/// Samples per class (SPC-m): M/m times a class, uniformly and with
-/// replacement, and m of its images. An image comes twice in a batch only when
-/// its class has no other left. An epoch is N/M batches: some images are not
-/// in it and others more than once (Roth et al., ICML 2020).
-class SpcSampler final : public Sampler {
- public:
-  static constexpr const char* kSummary =
-      "m images of each of M/m classes drawn with replacement (SPC-m)";
-  static constexpr PartFacts kFacts = {
-      .formula =
-          "batch = M/m times: a class, uniformly and with replacement,\n"
-          "        and m of its images that the batch has not yet\n"
-          "        (they repeat where the class has no others)\n"
-          "epoch = N/M batches, N training images, M batch, m per_class",
-      .source = "Roth et al., ICML 2020",
-      .cost = "O(N m) time and O(N) memory an epoch"};
-  using Options = SpcOptions;
+void SpcSamplerOptions::describe(OptionSet& set) {
+  set.add("batch", batch, "Images a batch; a multiple of per_class.").range(2);
+  set.add("per_class", per_class, "Images of a class each time it is drawn.")
+      .range(1);
+}
 
-  SpcSampler(const Options& options, const SamplerInput& input)
-      : options_(options),
-        seed_(input.seed),
-        batches_(count_full_batches(static_cast<int64_t>(input.indices.size()),
-                                    options.batch)),
-        classes_(images_by_class(input.indices, input.labels)) {
-    check_multiple(options_.batch, options_.per_class);
-    note_repeats(classes_, options_.per_class);
-  }
+SpcSampler::SpcSampler(const Options& options, const SamplerInput& input)
+    : options_(checked(options, "spc")),
+      seed_(input.seed),
+      batches_(count_full_batches(static_cast<int64_t>(input.indices.size()),
+                                  options.batch)),
+      classes_(images_by_class(input.indices, input.labels)) {
+  check_multiple(options_.batch, options_.per_class);
+  note_repeats(classes_, options_.per_class);
+}
 
-  std::vector<std::vector<int64_t>> epoch(
-      const EpochInput& input) const override {
-    Rng rng(seed_, Stream::kSampler, {input.epoch});
-    std::vector<std::vector<int64_t>> plan(static_cast<size_t>(batches_));
-    for (std::vector<int64_t>& batch : plan) {
-      ClassDraw images(classes_);
-      for (int64_t g = 0; g < options_.batch / options_.per_class; ++g) {
-        const auto c = static_cast<size_t>(rng.below(classes_.size()));
-        for (int64_t i = 0; i < options_.per_class; ++i) {
-          batch.push_back(images.draw(c, rng));
-        }
+std::vector<std::vector<int64_t>> SpcSampler::epoch(
+    const EpochInput& input) const {
+  Rng rng(seed_, Stream::kSampler, {input.epoch});
+  std::vector<std::vector<int64_t>> plan(static_cast<size_t>(batches_));
+  for (std::vector<int64_t>& batch : plan) {
+    ClassDraw images(classes_);
+    for (int64_t g = 0; g < options_.batch / options_.per_class; ++g) {
+      const auto c = static_cast<size_t>(rng.below(classes_.size()));
+      for (int64_t i = 0; i < options_.per_class; ++i) {
+        batch.push_back(images.draw(c, rng));
       }
     }
-    return plan;
   }
-
- private:
-  Options options_;
-  uint64_t seed_;
-  int64_t batches_;
-  ClassImages classes_;
-};
-
-}  // namespace
+  return plan;
+}
 
 KITH_REGISTER(sampler_registry(), "spc", SpcSampler);
 

@@ -1,3 +1,5 @@
+#include "kith/samplers/category_hard.h"
+
 #include <map>
 #include <set>
 #include <string>
@@ -51,10 +53,10 @@ TEST(CategoryHard, TakesHalfABatchOfEachOfEveryPair) {
   const SamplerInput input = categories_of(
       {{"bicycle", 10}, {"chair", 20}, {"fan", 8}, {"mug", 9}}, 3);
   const std::map<int64_t, int64_t> labels = labels_of(input);
-  const auto sampler = make_sampler(
-      "{name: category_hard, batch: 12, batches_per_pair: 3}", input);
+  const CategoryHardSampler sampler({.batch = 12, .batches_per_pair = 3},
+                                    input);
   for (int64_t epoch = 0; epoch < 20; ++epoch) {
-    const Batches batches = sampler->epoch(epoch);
+    const Batches batches = sampler.epoch(epoch);
     EXPECT_EQ(batches.size(), 6u * 3);  // 4 over 2, 3 each
     std::map<std::set<std::string>, int> pairs;
     for (const std::vector<int64_t>& batch : batches) {
@@ -79,9 +81,9 @@ TEST(CategoryHard, TakesHalfABatchOfEachOfEveryPair) {
 
 TEST(CategoryHard, UsesAllImagesOfACategoryBeforeOneRepeats) {
   const SamplerInput input = categories_of({{"a", 7}, {"b", 12}, {"c", 9}}, 4);
-  const auto sampler = make_sampler("{name: category_hard, batch: 10}", input);
+  const CategoryHardSampler sampler({.batch = 10}, input);
   Counts least, most;
-  for (const auto& [image, count] : count_images(sampler->epoch(1))) {
+  for (const auto& [image, count] : count_images(sampler.epoch(1))) {
     const std::string& name =
         input.categories[static_cast<size_t>(image - 1000)];
     least.try_emplace(name, count);
@@ -99,15 +101,13 @@ TEST(CategoryHard, CountsThePublishedEpochs) {
     if (c < 'a' + 12) products[std::string(1, c)] = 10;
     clothes[std::string(1, c)] = 10;
   }
-  EXPECT_EQ(make_sampler("{name: category_hard, batch: 64}",
-                         categories_of(products, 5))
-                ->epoch(0)
+  EXPECT_EQ(CategoryHardSampler({.batch = 64}, categories_of(products, 5))
+                .epoch(0)
                 .size(),
             330u);
-  EXPECT_EQ(make_sampler("{name: category_hard, batch: 64, "
-                         "batches_per_pair: 2}",
-                         categories_of(clothes, 5))
-                ->epoch(0)
+  EXPECT_EQ(CategoryHardSampler({.batch = 64, .batches_per_pair = 2},
+                                categories_of(clothes, 5))
+                .epoch(0)
                 .size(),
             506u);
 }
@@ -116,11 +116,11 @@ TEST(CategoryHard, PairsCategoriesWithImagesThatHaveNone) {
   const LogCapture log;
   const SamplerInput input =
       categories_of({{"", 40}, {"van", 11}, {"bus", 4}}, 2);
-  const auto sampler = make_sampler("{name: category_hard, batch: 8}", input);
+  const CategoryHardSampler sampler({.batch = 8}, input);
   EXPECT_THAT(log.notes(),
               ElementsAre(AllOf(HasSubstr("80 images have no category"),
                                 HasSubstr("sampler.batches_per_pair"))));
-  const Batches batches = sampler->epoch(0);
+  const Batches batches = sampler.epoch(0);
   EXPECT_EQ(batches.size(), 6u + 2);  // 22 and 8 images, 4 at a time
   Counts counts;
   std::set<int64_t> seen;
@@ -140,13 +140,13 @@ TEST(CategoryHard, PairsCategoriesWithImagesThatHaveNone) {
 TEST(CategoryHard, FillsUpWhereACategoryIsSmall) {
   const LogCapture log;
   const SamplerInput input = categories_of({{"a", 20}, {"b", 1}, {"c", 2}}, 3);
-  const auto sampler = make_sampler(
-      "{name: category_hard, batch: 16, batches_per_pair: 1}", input);
+  const CategoryHardSampler sampler({.batch = 16, .batches_per_pair = 1},
+                                    input);
   EXPECT_THAT(log.notes(),
               ElementsAre(AllOf(HasSubstr("'b' (3)"), HasSubstr("'c' (6)"),
                                 Not(HasSubstr("'a'")))));
   std::vector<Counts> batches;
-  for (const std::vector<int64_t>& batch : sampler->epoch(0)) {
+  for (const std::vector<int64_t>& batch : sampler.epoch(0)) {
     EXPECT_FALSE(has_repeats(batch));
     batches.push_back(count_categories(batch, input));
   }
@@ -157,29 +157,28 @@ TEST(CategoryHard, FillsUpWhereACategoryIsSmall) {
 }
 
 TEST(CategoryHard, RefusesWhatCannotBe) {
-  const auto make = [](const SamplerInput& input, const char* batch) {
-    return make_sampler(
-        std::string("{name: category_hard, batch: ") + batch + "}", input);
+  const auto make = [](const SamplerInput& input, int64_t batch) {
+    return CategoryHardSampler({.batch = batch}, input);
   };
   expect_error<ConfigError>(
       [&] {
-        make(classes_of({5, 5}), "4");
+        make(classes_of({5, 5}), 4);
       },
       "category_hard", "categories", "column 'category'",
       "sampler.name: whole_classes");
   expect_error<ConfigError>(
       [&] {
-        make(categories_of({{"", 5}}, 2), "4");
+        make(categories_of({{"", 5}}, 2), 4);
       },
       "needs categories");
   expect_error<ConfigError>(
       [&] {
-        make(categories_of({{"a", 5}}, 2), "4");
+        make(categories_of({{"a", 5}}, 2), 4);
       },
       "two categories", "'a'", "whole_classes");
   expect_error<ConfigError>(
       [&] {
-        make(categories_of({{"a", 5}, {"b", 5}}, 2), "5");
+        make(categories_of({{"a", 5}, {"b", 5}}, 2), 5);
       },
       "sampler.batch", "5", "even");
 }

@@ -1,3 +1,5 @@
+#include "kith/samplers/class_balanced.h"
+
 #include <algorithm>
 #include <ctime>
 #include <map>
@@ -10,7 +12,6 @@
 
 #include "kith/core/error.h"
 #include "kith/core/rng.h"
-#include "kith/samplers/sampler.h"
 #include "tests/samplers/plans.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/log_capture.h"
@@ -24,11 +25,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-std::unique_ptr<Sampler> make(int64_t batch, int64_t per_class,
-                              const SamplerInput& input) {
-  return make_sampler("{name: class_balanced, batch: " + std::to_string(batch) +
-                          ", per_class: " + std::to_string(per_class) + "}",
-                      input);
+ClassBalancedSampler make(int64_t batch, int64_t per_class,
+                          const SamplerInput& input) {
+  return ClassBalancedSampler({.batch = batch, .per_class = per_class}, input);
 }
 
 // Groups of a class: whole ones, or all images with the last group filled up.
@@ -149,7 +148,7 @@ TEST(ClassBalanced, IsRightForManyDistributions) {
         static_cast<size_t>(std::min<int64_t>(c.classes_a_batch, usable));
     const auto sampler = make(batch, c.per_class, input);
     for (const int64_t epoch : {0, 1, 77}) {
-      const Batches batches = sampler->epoch(epoch);
+      const Batches batches = sampler.epoch(epoch);
       const Promise wanted =
           promise(c.sizes, c.per_class, static_cast<int64_t>(classes));
       EXPECT_EQ(batches.size(), wanted.batches);
@@ -166,11 +165,11 @@ TEST(ClassBalanced, IsRightForManyDistributions) {
 TEST(ClassBalanced, DependsOnSeedAndEpochAlone) {
   const std::vector<int64_t> sizes = {9, 14, 8, 30, 12, 11};
   const auto sampler = make(12, 3, classes_of(sizes, 5));
-  const Batches first = sampler->epoch(3);
-  EXPECT_NE(sampler->epoch(4), first);
-  EXPECT_EQ(sampler->epoch(3), first);
-  EXPECT_EQ(make(12, 3, classes_of(sizes, 5))->epoch(3), first);
-  EXPECT_NE(make(12, 3, classes_of(sizes, 6))->epoch(3), first);
+  const Batches first = sampler.epoch(3);
+  EXPECT_NE(sampler.epoch(4), first);
+  EXPECT_EQ(sampler.epoch(3), first);
+  EXPECT_EQ(make(12, 3, classes_of(sizes, 5)).epoch(3), first);
+  EXPECT_NE(make(12, 3, classes_of(sizes, 6)).epoch(3), first);
 }
 
 TEST(ClassBalanced, DoesNotKeepClassesOrImagesTogether) {
@@ -178,7 +177,7 @@ TEST(ClassBalanced, DoesNotKeepClassesOrImagesTogether) {
   const auto sampler = make(16, 4, input);
   std::map<int64_t, std::set<int64_t>> neighbours;
   for (int64_t epoch = 0; epoch < 600; ++epoch) {
-    for (const std::vector<int64_t>& batch : sampler->epoch(epoch)) {
+    for (const std::vector<int64_t>& batch : sampler.epoch(epoch)) {
       neighbours[batch[0]].insert(batch.begin(), batch.end());
     }
   }
@@ -192,7 +191,7 @@ TEST(ClassBalanced, UsesEveryImageOverTheEpochs) {
   const auto sampler = make(12, 4, input);
   std::set<int64_t> seen;
   for (int64_t epoch = 0; epoch < 100; ++epoch) {
-    for (const auto& batch : sampler->epoch(epoch)) {
+    for (const auto& batch : sampler.epoch(epoch)) {
       seen.insert(batch.begin(), batch.end());
     }
   }
@@ -202,7 +201,7 @@ TEST(ClassBalanced, UsesEveryImageOverTheEpochs) {
 TEST(ClassBalanced, UsesAllImagesOfEqualClassesEveryEpoch) {
   const SamplerInput input = classes_of(std::vector<int64_t>(10, 20));
   for (int64_t epoch = 0; epoch < 10; ++epoch) {
-    const Batches batches = make(20, 4, input)->epoch(epoch);
+    const Batches batches = make(20, 4, input).epoch(epoch);
     EXPECT_EQ(batches.size(), 10u);
     expect_balanced(batches, input, 4, 5);
     expect_no_repeats(batches);
@@ -212,10 +211,10 @@ TEST(ClassBalanced, UsesAllImagesOfEqualClassesEveryEpoch) {
 // The plan of equal classes, as it has always been: published runs have it.
 TEST(ClassBalanced, KeepsThePlanOfEqualClasses) {
   const SamplerInput input = classes_of(std::vector<int64_t>(4, 5), 3);
-  EXPECT_EQ(make(4, 2, input)->epoch(2), Batches({{1013, 1001, 1000, 1008},
-                                                  {1006, 1010, 1017, 1005},
-                                                  {1004, 1012, 1007, 1019},
-                                                  {1014, 1018, 1015, 1003}}));
+  EXPECT_EQ(make(4, 2, input).epoch(2), Batches({{1013, 1001, 1000, 1008},
+                                                 {1006, 1010, 1017, 1005},
+                                                 {1004, 1012, 1007, 1019},
+                                                 {1014, 1018, 1015, 1003}}));
 }
 
 // A small class must not end the epoch of the others.
@@ -225,7 +224,7 @@ TEST(ClassBalanced, UsesEveryImageBesideOneSmallClass) {
     std::vector<int64_t> sizes(11, large);
     sizes.push_back(4);
     const SamplerInput input = classes_of(sizes);
-    const Batches batches = make(400, 4, input)->epoch(0);
+    const Batches batches = make(400, 4, input).epoch(0);
     EXPECT_EQ(batches.size(), steps);
     expect_balanced(batches, input, 4, 12);
     expect_every_image(batches, input, 4);
@@ -236,7 +235,7 @@ TEST(ClassBalanced, UsesEveryImageOfUnequalClasses) {
   std::vector<int64_t> sizes;
   for (int64_t size = 2; size <= 100; ++size) sizes.push_back(size);
   const SamplerInput input = classes_of(sizes);
-  const Batches batches = make(400, 4, input)->epoch(0);
+  const Batches batches = make(400, 4, input).epoch(0);
   EXPECT_EQ(batches.size(), 25u);  // of the class of 100
   expect_balanced(batches, input, 4, 97);
   expect_every_image(batches, input, 4);
@@ -247,7 +246,7 @@ TEST(ClassBalanced, DoesNotRepeatSmallClassesForAVeryLargeOne) {
   std::vector<int64_t> sizes(50, 20);
   sizes.push_back(1000);
   const SamplerInput input = classes_of(sizes);
-  const Batches batches = make(400, 4, input)->epoch(0);
+  const Batches batches = make(400, 4, input).epoch(0);
   EXPECT_EQ(batches.size(), 10u);  // (250 + 50 * 5) / 51, rounded up
   expect_balanced(batches, input, 4, 51);
 }
@@ -255,7 +254,7 @@ TEST(ClassBalanced, DoesNotRepeatSmallClassesForAVeryLargeOne) {
 TEST(ClassBalanced, LeavesOutSmallClassesAndNamesThem) {
   const LogCapture log;
   const SamplerInput input = classes_of({8, 3, 8, 1, 4});
-  const Batches batches = make(8, 4, input)->epoch(0);
+  const Batches batches = make(8, 4, input).epoch(0);
   EXPECT_EQ(batches.size(), 2u);
   expect_balanced(batches, input, 4, 2);
   EXPECT_THAT(log.warnings(),
@@ -274,7 +273,7 @@ TEST(ClassBalanced, NamesClassesByTheirNames) {
 TEST(ClassBalanced, ShrinksABatchThatIsTooLarge) {
   const LogCapture log;
   const SamplerInput input = classes_of({8, 3, 9, 12});
-  const Batches batches = make(400, 4, input)->epoch(0);
+  const Batches batches = make(400, 4, input).epoch(0);
   EXPECT_EQ(batches.size(), 3u);
   expect_balanced(batches, input, 4, 3);
   EXPECT_THAT(log.notes(),
@@ -283,7 +282,7 @@ TEST(ClassBalanced, ShrinksABatchThatIsTooLarge) {
 
 TEST(ClassBalanced, SaysNothingWhenAllFits) {
   const LogCapture log;
-  make(8, 4, classes_of({4, 4}))->epoch(0);
+  make(8, 4, classes_of({4, 4})).epoch(0);
   EXPECT_THAT(log.warnings(), IsEmpty());
   EXPECT_THAT(log.notes(), IsEmpty());
 }
@@ -293,8 +292,12 @@ TEST(ClassBalanced, RefusesWhatCannotBe) {
   expect_error<ConfigError>([&] { make(10, 4, input); }, "sampler.batch", "10",
                             "multiple", "sampler.per_class", "4");
   expect_error<ConfigError>([&] { make(4, 8, input); }, "multiple");
-  expect_error<ConfigError>([&] { make(8, 0, input); }, "sampler.per_class");
-  expect_error<ConfigError>([&] { make(1, 1, input); }, "sampler.batch");
+  expect_error<ConfigError>([&] { make(8, 0, input); },
+                            "class_balanced.per_class");
+  expect_error<ConfigError>([&] { make(1, 1, input); }, "class_balanced.batch");
+  expect_error<ConfigError>(
+      [&] { make_sampler("{name: class_balanced, per_class: 0}", input); },
+      "sampler.per_class");
   expect_error<ConfigError>([&] { make(32, 16, input); },
                             "no training class has", "16");
   expect_error<ConfigError>([&] { make(8, 4, SamplerInput()); },
@@ -309,7 +312,7 @@ TEST(ClassBalanced, TakesAllClassesOfCarsInEveryBatch) {
   for (int c = 0; c < 98; ++c) sizes.push_back(rng.between(59, 93));
   sizes[40] = 97;
   const SamplerInput input = classes_of(sizes);
-  const Batches batches = make(392, 4, input)->epoch(0);
+  const Batches batches = make(392, 4, input).epoch(0);
   EXPECT_EQ(batches.size(), 25u);
   expect_balanced(batches, input, 4, 98);
   expect_every_image(batches, input, 4);
@@ -321,7 +324,7 @@ TEST(ClassBalanced, IsQuickOnAMillionImages) {
   for (int c = 0; c < 100'000; ++c) sizes.push_back(rng.between(5, 15));
   const SamplerInput input = classes_of(sizes);
   const std::clock_t start = std::clock();
-  const Batches batches = make(112, 4, input)->epoch(0);
+  const Batches batches = make(112, 4, input).epoch(0);
   const double seconds =
       static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   EXPECT_GT(batches.size(), 6000u);

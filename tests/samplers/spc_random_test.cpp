@@ -1,3 +1,5 @@
+#include "kith/samplers/spc_random.h"
+
 #include <string>
 #include <vector>
 
@@ -12,11 +14,10 @@ namespace {
 
 void expect_pairs(const SamplerInput& input, int64_t batch_size) {
   const std::map<int64_t, int64_t> labels = labels_of(input);
-  const auto sampler = make_sampler(
-      "{name: spc_random, batch: " + std::to_string(batch_size) + "}", input);
+  const SpcRandomSampler sampler({.batch = batch_size}, input);
   const size_t batches = input.indices.size() / static_cast<size_t>(batch_size);
   for (int64_t epoch = 0; epoch < 100; ++epoch) {
-    const Batches plan = sampler->epoch(epoch);
+    const Batches plan = sampler.epoch(epoch);
     EXPECT_EQ(plan.size(), batches);
     for (const std::vector<int64_t>& batch : plan) {
       EXPECT_EQ(batch.size(), static_cast<size_t>(batch_size));
@@ -47,10 +48,10 @@ TEST(SpcRandom, TakesAnyOtherWhereAllMatesAreIn) {
 // Without the last image, an image of a large data set seldom has a mate.
 TEST(SpcRandom, IsUniformButForTheLastImage) {
   const SamplerInput input = classes_of(std::vector<int64_t>(1000, 2));
-  const auto sampler = make_sampler("{name: spc_random, batch: 4}", input);
+  const SpcRandomSampler sampler({.batch = 4}, input);
   const std::map<int64_t, int64_t> labels = labels_of(input);
   int64_t mates = 0;
-  const Batches plan = sampler->epoch(0);
+  const Batches plan = sampler.epoch(0);
   for (const std::vector<int64_t>& batch : plan) {
     const std::vector<int64_t> others(batch.begin(), batch.end() - 1);
     mates += count_labels(others, labels).size() < others.size();
@@ -62,8 +63,7 @@ TEST(SpcRandom, IsUniformButForTheLastImage) {
 TEST(SpcRandom, RefusesDataWithoutPairs) {
   expect_error<ConfigError>(
       [] {
-        make_sampler("{name: spc_random, batch: 4}",
-                     classes_of(std::vector<int64_t>(8, 1)));
+        SpcRandomSampler({.batch = 4}, classes_of(std::vector<int64_t>(8, 1)));
       },
       "spc_random", "two images", "sampler.name: uniform");
 }

@@ -1,3 +1,5 @@
+#include "kith/samplers/spc.h"
+
 #include <string>
 #include <vector>
 
@@ -21,11 +23,10 @@ TEST(Spc, DrawsGroupsOfClassMates) {
   const LogCapture log;
   const SamplerInput input = classes_of(std::vector<int64_t>(40, 12));
   const std::map<int64_t, int64_t> labels = labels_of(input);
-  const auto sampler =
-      make_sampler("{name: spc, batch: 32, per_class: 4}", input);
+  const SpcSampler sampler({.batch = 32, .per_class = 4}, input);
   bool class_repeats = false;
   for (int64_t epoch = 0; epoch < 10; ++epoch) {
-    const Batches batches = sampler->epoch(epoch);
+    const Batches batches = sampler.epoch(epoch);
     EXPECT_EQ(batches.size(), 480u / 32);
     for (const std::vector<int64_t>& batch : batches) {
       ASSERT_EQ(batch.size(), 32u);
@@ -47,11 +48,11 @@ TEST(Spc, DrawsGroupsOfClassMates) {
 
 TEST(Spc, DrawsClassesEquallyOftenWhateverTheirSize) {
   const SamplerInput input = classes_of({2, 50, 8});
-  const auto sampler = make_sampler("{name: spc, batch: 6}", input);
+  const SpcSampler sampler({.batch = 6}, input);
   const std::map<int64_t, int64_t> labels = labels_of(input);
   std::map<int64_t, int64_t> counts;
   for (int64_t epoch = 0; epoch < 100; ++epoch) {
-    for (const auto& batch : sampler->epoch(epoch)) {
+    for (const auto& batch : sampler.epoch(epoch)) {
       for (const auto& [label, n] : count_labels(batch, labels)) {
         counts[label] += n;
       }
@@ -62,22 +63,21 @@ TEST(Spc, DrawsClassesEquallyOftenWhateverTheirSize) {
 
 TEST(Spc, RepeatsImagesOfSmallClassesAndSaysSo) {
   const LogCapture log;
-  const auto sampler = make_sampler("{name: spc, batch: 6, per_class: 3}",
-                                    classes_of({1, 1, 4}));
+  const SpcSampler sampler({.batch = 6, .per_class = 3}, classes_of({1, 1, 4}));
   EXPECT_THAT(log.notes(), ElementsAre(AllOf(HasSubstr("2 classes"),
                                              HasSubstr("sampler.per_class"),
                                              HasSubstr("repeat"))));
-  EXPECT_EQ(sampler->epoch(0).size(), 1u);
-  EXPECT_EQ(sampler->epoch(0)[0].size(), 6u);
+  EXPECT_EQ(sampler.epoch(0).size(), 1u);
+  EXPECT_EQ(sampler.epoch(0)[0].size(), 6u);
 }
 
 TEST(Spc, HasThePublishedDefaultsAndRefusesUnevenGroups) {
   const SamplerInput input = classes_of(std::vector<int64_t>(20, 20));
-  const Batches batches = make_sampler("{name: spc}", input)->epoch(0);
+  const Batches batches = SpcSampler({}, input).epoch(0);
   EXPECT_EQ(batches.size(), 400u / 112);
   EXPECT_EQ(batches[0].size(), 112u);
   expect_error<ConfigError>(
-      [&] { make_sampler("{name: spc, batch: 10, per_class: 4}", input); },
+      [&] { SpcSampler({.batch = 10, .per_class = 4}, input); },
       "sampler.batch", "10", "multiple", "sampler.per_class", "4");
 }
 

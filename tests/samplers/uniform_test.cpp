@@ -1,3 +1,5 @@
+#include "kith/samplers/uniform.h"
+
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -11,7 +13,7 @@ namespace {
 
 TEST(Uniform, UsesImagesOnceAndDropsTheRest) {
   const SamplerInput input = classes_of({40, 37});
-  const Batches batches = make_sampler("{name: uniform}", input)->epoch(0);
+  const Batches batches = UniformSampler({}, input).epoch(0);
   ASSERT_EQ(batches.size(), 2u);
   for (const auto& batch : batches) EXPECT_EQ(batch.size(), 32u);
   EXPECT_EQ(count_images(batches).size(), 64u);
@@ -19,9 +21,8 @@ TEST(Uniform, UsesImagesOnceAndDropsTheRest) {
 
 TEST(Uniform, KeepsASmallerLastBatchOnRequest) {
   const SamplerInput input = classes_of({40, 37});
-  const auto sampler =
-      make_sampler("{name: uniform, batch: 20, drop_last: false}", input);
-  const Batches batches = sampler->epoch(0);
+  const UniformSampler sampler({.batch = 20, .drop_last = false}, input);
+  const Batches batches = sampler.epoch(0);
   ASSERT_EQ(batches.size(), 4u);
   EXPECT_EQ(batches[2].size(), 20u);
   EXPECT_EQ(batches[3].size(), 17u);
@@ -30,14 +31,11 @@ TEST(Uniform, KeepsASmallerLastBatchOnRequest) {
 
 TEST(Uniform, TakesAllInOneBatchOnRequestOnly) {
   const SamplerInput input = classes_of({5});
-  EXPECT_EQ(make_sampler("{name: uniform, drop_last: false}", input)
-                ->epoch(0)[0]
-                .size(),
-            5u);
-  expect_error<ConfigError>([&] { make_sampler("{name: uniform}", input); },
-                            "sampler.batch", "32", "5 images");
+  EXPECT_EQ(UniformSampler({.drop_last = false}, input).epoch(0)[0].size(), 5u);
+  expect_error<ConfigError>([&] { UniformSampler({}, input); }, "sampler.batch",
+                            "32", "5 images");
   expect_error<ConfigError>(
-      [] { make_sampler("{name: uniform, drop_last: false}", {}); },
+      [] { UniformSampler({.drop_last = false}, SamplerInput()); },
       "no training images");
 }
 

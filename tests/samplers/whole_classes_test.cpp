@@ -1,3 +1,5 @@
+#include "kith/samplers/whole_classes.h"
+
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -12,9 +14,9 @@ TEST(WholeClasses, UsesEveryImageOnceAndCutsClassesAtTheEndsOnly) {
   const std::map<int64_t, int64_t> labels = labels_of(input);
   std::map<int64_t, int64_t> sizes;
   for (const int64_t label : input.labels) ++sizes[label];
-  const auto sampler = make_sampler("{name: whole_classes, batch: 15}", input);
+  const WholeClassesSampler sampler({.batch = 15}, input);
   for (int64_t epoch = 0; epoch < 50; ++epoch) {
-    const Batches batches = sampler->epoch(epoch);
+    const Batches batches = sampler.epoch(epoch);
     ASSERT_EQ(batches.size(), 3u);  // of 50 images
     EXPECT_EQ(count_images(batches).size(), 45u);
     for (const std::vector<int64_t>& batch : batches) {
@@ -38,18 +40,17 @@ TEST(WholeClasses, UsesEveryImageOnceAndCutsClassesAtTheEndsOnly) {
 
 TEST(WholeClasses, PutsClassesAndImagesInAnyOrder) {
   const SamplerInput input = classes_of({4, 4, 4});
-  const auto sampler = make_sampler("{name: whole_classes, batch: 4}", input);
+  const WholeClassesSampler sampler({.batch = 4}, input);
   std::set<int64_t> first;
   for (int64_t epoch = 0; epoch < 200; ++epoch) {
-    first.insert(sampler->epoch(epoch)[0][0]);
+    first.insert(sampler.epoch(epoch)[0][0]);
   }
   EXPECT_EQ(first.size(), 12u);
 }
 
 TEST(WholeClasses, SpreadsAClassLargerThanABatch) {
   const SamplerInput input = classes_of({20, 1});
-  const Batches batches =
-      make_sampler("{name: whole_classes, batch: 7}", input)->epoch(0);
+  const Batches batches = WholeClassesSampler({.batch = 7}, input).epoch(0);
   EXPECT_EQ(batches.size(), 3u);
   EXPECT_EQ(count_images(batches).size(), 21u);
 }

@@ -1,73 +1,110 @@
+#include "kith/samplers/pool/greedy_coreset.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
 #include <torch/torch.h>
 
-#include "kith/samplers/draw.h"
-#include "kith/samplers/pool/farthest_points.h"
-#include "kith/samplers/pool/pool_sampler.h"
+#include "kith/core/draw.h"
 
 namespace kith {
 namespace {
 
-/// Greedy coreset (GC): batches that cover much of the embedding space. Of a
-/// pool of P random images, a random one and then always the one farthest from
-/// those chosen, x* = argmax_x min_{x' chosen} |x - x'|, until there are M/m
-/// anchors; each brings m-1 random class mates. An image comes twice in a
-/// batch only when its class has no other left (Roth et al., ICML 2020).
-class GreedyCoresetSampler final : public PoolSampler {
- public:
-  static constexpr const char* kSummary =
-      "images far from each other, with class mates (GC)";
-  static constexpr PartFacts kFacts = {
-      .formula =
-          "pool    = P random images, for each batch anew\n"
-          "anchors = one of them, then M/m - 1 times the image farthest from\n"
-          "          the anchors so far: argmax_x min_a |x - a|\n"
-          "batch   = the anchors, with m-1 random class mates each\n"
-          "epoch   = N/M batches, N training images, M batch, m per_class",
-      .source = "Roth et al., ICML 2020",
-      .cost =
-          "O(P D / m) time an image of an epoch; O(N D) memory for the "
-          "embeddings"};
-  using Options = PoolOptions;
-
-  GreedyCoresetSampler(const Options& options, const SamplerInput& input)
-      : PoolSampler(options, input), class_of_(static_cast<size_t>(images())) {
-    for (size_t c = 0; c < classes().size(); ++c) {
-      for (const int64_t row : classes()[c]) {
-        class_of_[static_cast<size_t>(row)] = c;
-      }
+/// |a - b|^2 in several sums, which the compiler makes one vector of.
+float squared_distance(const float* a, const float* b, int64_t dim) {
+  constexpr int64_t kLanes = 8;
+  float part[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= dim; i += kLanes) {
+    for (int64_t k = 0; k < kLanes; ++k) {
+      const float difference = a[i + k] - b[i + k];
+      part[k] += difference * difference;
     }
   }
-
- private:
-  std::vector<int64_t> choose(const Tensor& embeddings,
-                              Rng& rng) const override {
-    const std::vector<int64_t> rows = draw_distinct(images(), pool(), rng);
-    std::vector<int64_t> anchors;
-    ClassDraw mates(classes());
-    for (const int64_t i :
-         farthest_points(embeddings.index_select(0, torch::tensor(rows)),
-                         batch() / per_class())) {
-      anchors.push_back(rows[static_cast<size_t>(i)]);
-      mates.take(class_of(anchors.back()), anchors.back());
-    }
-    std::vector<int64_t> chosen;
-    for (const int64_t anchor : anchors) {
-      chosen.push_back(anchor);
-      for (int64_t i = 1; i < per_class(); ++i) {
-        chosen.push_back(mates.draw(class_of(anchor), rng));
-      }
-    }
-    return chosen;
-  }
-
-  size_t class_of(int64_t row) const {
-    return class_of_[static_cast<size_t>(row)];
-  }
-
-  std::vector<size_t> class_of_;  ///< By row.
-};
+  for (; i < dim; ++i) part[0] += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::accumulate(part, part + kLanes, 0.F);
+}
 
 }  // namespace
+
+const char* const GreedyCoresetSampler::kSummary =
+    "images far from each other, with class mates (GC)";
+
+const PartFacts GreedyCoresetSampler::kFacts = {
+    .formula =
+        "pool    = P random images, for each batch anew\n"
+        "anchors = one of them, then M/m - 1 times the image farthest from\n"
+        "          the anchors so far: argmax_x min_a |x - a|\n"
+        "batch   = the anchors, with m-1 random class mates each\n"
+        "epoch   = N/M batches, N training images, M batch, m per_class",
+    .source = "Roth et al., ICML 2020",
+    .cost =
+        "O(P D / m) time an image of an epoch; O(N D) memory for the "
+        "embeddings"};
+
+GreedyCoresetSampler::GreedyCoresetSampler(const Options& options,
+                                           const SamplerInput& input)
+    : PoolSampler(checked(options, "greedy_coreset"), input),
+      class_of_(static_cast<size_t>(images())) {
+  for (size_t c = 0; c < classes().size(); ++c) {
+    for (const int64_t row : classes()[c]) {
+      class_of_[static_cast<size_t>(row)] = c;
+    }
+  }
+}
+
+std::vector<int64_t> GreedyCoresetSampler::choose(const Tensor& embeddings,
+                                                  Rng& rng) const {
+  const std::vector<int64_t> rows = draw_distinct(images(), pool(), rng);
+  std::vector<int64_t> anchors;
+  ClassDraw mates(classes());
+  for (const int64_t i :
+       farthest_points(embeddings.index_select(0, torch::tensor(rows)),
+                       batch() / per_class())) {
+    anchors.push_back(rows[static_cast<size_t>(i)]);
+    mates.take(class_of(anchors.back()), anchors.back());
+  }
+  std::vector<int64_t> chosen;
+  for (const int64_t anchor : anchors) {
+    chosen.push_back(anchor);
+    for (int64_t i = 1; i < per_class(); ++i) {
+      chosen.push_back(mates.draw(class_of(anchor), rng));
+    }
+  }
+  return chosen;
+}
+
+size_t GreedyCoresetSampler::class_of(int64_t row) const {
+  return class_of_[static_cast<size_t>(row)];
+}
+
+// Plain loops: the matrices are small, and starting threads or a library for
+// each of so many products takes longer than the product.
+std::vector<int64_t> farthest_points(const Tensor& points, int64_t count) {
+  TORCH_CHECK_VALUE(points.dim() == 2 && count >= 1 && count <= points.size(0),
+                    "farthest_points: cannot choose ", count, " of ",
+                    points.sizes());
+  const Tensor rows = points.contiguous();
+  const float* x = rows.data_ptr<float>();
+  const int64_t dim = rows.size(1);
+  // Squared distance to the nearest chosen point; of those chosen -1.
+  std::vector<float> nearest(static_cast<size_t>(rows.size(0)),
+                             std::numeric_limits<float>::infinity());
+  std::vector<int64_t> chosen = {0};
+  while (true) {
+    const int64_t last = chosen.back();
+    nearest[static_cast<size_t>(last)] = -1;
+    if (static_cast<int64_t>(chosen.size()) == count) return chosen;
+    for (int64_t i = 0; i < rows.size(0); ++i) {
+      float& least = nearest[static_cast<size_t>(i)];
+      least =
+          std::min(least, squared_distance(x + i * dim, x + last * dim, dim));
+    }
+    chosen.push_back(std::max_element(nearest.begin(), nearest.end()) -
+                     nearest.begin());
+  }
+}
 
 KITH_REGISTER(sampler_registry(), "greedy_coreset", GreedyCoresetSampler);
 

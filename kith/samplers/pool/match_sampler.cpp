@@ -2,12 +2,12 @@
 
 #include <torch/torch.h>
 
-#include "kith/samplers/draw.h"
+#include "kith/core/draw.h"
 
 namespace kith {
 
 void MatchOptions::describe(OptionSet& set) {
-  PoolOptions::describe(set);
+  pool.describe(set);
   set.add("candidates", candidates,
           "Random batches of which the one most like the pool is taken.")
       .range(1);

@@ -9,8 +9,10 @@
 
 namespace kith {
 
-struct MatchOptions : PoolOptions {
-  int64_t candidates = 10;
+/// Of samplers that choose among random batches.
+struct MatchOptions {
+  PoolOptions pool = {};
+  int64_t candidates = 10;  ///< Random batches, of which one is taken.
 
   void describe(OptionSet& set);
 };
@@ -22,7 +24,7 @@ struct MatchOptions : PoolOptions {
 class MatchSampler : public PoolSampler {
  public:
   MatchSampler(const MatchOptions& options, const SamplerInput& input)
-      : PoolSampler(options, input), candidates_(options.candidates) {}
+      : PoolSampler(options.pool, input), candidates_(options.candidates) {}
 
  protected:
   /// The scores [C] of `batches` [C, M], rows of `pool` [P, D].

@@ -12,10 +12,10 @@
 namespace kith {
 
 struct PoolOptions {
-  int64_t batch = 112;
-  int64_t per_class = 2;
-  int64_t pool = 512;
-  bool rebuild = false;
+  int64_t batch = 112;    ///< Images, a multiple of per_class.
+  int64_t per_class = 2;  ///< Images of a class each time it is drawn.
+  int64_t pool = 512;     ///< Images that a batch is chosen from.
+  bool rebuild = false;   ///< Compute all embeddings anew before each epoch.
 
   void describe(OptionSet& set);
 };

@@ -9,9 +9,10 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
-#include "kith/samplers/pool/match_sampler.h"
+#include "kith/samplers/pool/distance_matching.h"
+#include "kith/samplers/pool/greedy_coreset.h"
 #include "kith/samplers/pool/scores.h"
-#include "kith/samplers/sampler.h"
+#include "kith/samplers/uniform.h"
 #include "tests/samplers/plans.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/log_capture.h"
@@ -179,12 +180,12 @@ double spread(const Batches& batches, const Tensor& embeddings) {
 TEST(GreedyCoreset, SpreadsItsAnchors) {
   const SamplerInput input = classes_of(std::vector<int64_t>(20, 30));
   const Tensor embeddings = embed(input, 3);
-  const double anchors =
-      spread(make("greedy_coreset", input, "batch: 20, per_class: 1, pool: 300")
-                 ->epoch(epoch_of(0, embeddings)),
-             embeddings);
-  const double random = spread(
-      make_sampler("{name: uniform, batch: 20}", input)->epoch(0), embeddings);
+  const double anchors = spread(
+      GreedyCoresetSampler({.batch = 20, .per_class = 1, .pool = 300}, input)
+          .epoch(epoch_of(0, embeddings)),
+      embeddings);
+  const double random =
+      spread(UniformSampler({.batch = 20}, input).epoch(0), embeddings);
   EXPECT_GT(anchors, 1.5 * random);
 }
 
@@ -195,10 +196,10 @@ TEST(GreedyCoreset, FindsTheCornersOfASquare) {
   const Tensor embeddings = torch::tensor({0.F, 0.F, 1.F, 0.F, 0.F, 1.F, 1.F,
                                            1.F, .5F, .4F, .5F, .6F, .4F, .5F})
                                 .view({7, 2});
-  const auto sampler =
-      make("greedy_coreset", input, "batch: 5, per_class: 1, pool: 7");
+  const GreedyCoresetSampler sampler({.batch = 5, .per_class = 1, .pool = 7},
+                                     input);
   for (int64_t epoch = 0; epoch < 20; ++epoch) {
-    const Batches batches = sampler->epoch(epoch_of(epoch, embeddings));
+    const Batches batches = sampler.epoch(epoch_of(epoch, embeddings));
     ASSERT_EQ(batches.size(), 1u);
     const std::set<int64_t> chosen(batches[0].begin(), batches[0].end());
     for (int64_t corner = 1000; corner < 1004; ++corner) {
@@ -232,11 +233,8 @@ TEST(MatchSampler, TakesTheCandidateOfLeastScore) {
   SamplerInput input = classes_of({20, 30});
   input.indices.clear();
   for (int64_t i = 0; i < 50; ++i) input.indices.push_back(i);
-  MatchOptions options;
-  options.batch = 8;
-  options.pool = 20;
-  options.candidates = 6;
-  const RecordingSampler sampler(options, input);
+  const RecordingSampler sampler(
+      {.pool = {.batch = 8, .pool = 20}, .candidates = 6}, input);
   const Tensor numbers = torch::arange(50, torch::kFloat).unsqueeze(1);
   const int threads = torch::get_num_threads();
   torch::set_num_threads(1);  // so that calls come in order
@@ -249,13 +247,17 @@ TEST(MatchSampler, TakesTheCandidateOfLeastScore) {
 TEST(DistanceMatching, HeedsItsOptions) {
   const SamplerInput input = classes_of(std::vector<int64_t>(20, 20));
   const Tensor embeddings = embed(input, 4);
-  const auto plan = [&](const std::string& options) {
-    return make("distance_matching", input, "batch: 20, pool: 100" + options)
-        ->epoch(epoch_of(0, embeddings));
+  const PoolOptions pool = {.batch = 20, .pool = 100};
+  const auto plan = [&](const DistanceMatchingSamplerOptions& options) {
+    return DistanceMatchingSampler(options, input)
+        .epoch(epoch_of(0, embeddings));
   };
-  EXPECT_EQ(plan(""), plan(", bins: 50, weight: 75, candidates: 10"));
-  EXPECT_NE(plan(""), plan(", bins: 3"));
-  EXPECT_NE(plan(""), plan(", weight: 0"));
+  const Batches usual = plan({.match = {.pool = pool}});
+  EXPECT_EQ(usual, plan({.match = {.pool = pool, .candidates = 10},
+                         .bins = 50,
+                         .weight = 75}));
+  EXPECT_NE(usual, plan({.match = {.pool = pool}, .bins = 3}));
+  EXPECT_NE(usual, plan({.match = {.pool = pool}, .weight = 0}));
 }
 
 /// The mean score of batches against all images.

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "kith/samplers/pool/farthest_points.h"
+#include "kith/samplers/pool/greedy_coreset.h"
 
 namespace kith {
 namespace {

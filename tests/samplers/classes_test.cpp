@@ -1,8 +1,8 @@
-#include "kith/samplers/draw.h"
+#include "kith/samplers/classes.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,23 +11,6 @@ namespace kith {
 namespace {
 
 using ::testing::UnorderedElementsAre;
-
-TEST(DrawDistinct, IsAPermutationWhenAllAreDrawn) {
-  Rng rng(1, Stream::kStep);
-  std::vector<int64_t> all = draw_distinct(100, 100, rng);
-  EXPECT_FALSE(std::is_sorted(all.begin(), all.end()));
-  std::sort(all.begin(), all.end());
-  for (int64_t i = 0; i < 100; ++i) EXPECT_EQ(all[static_cast<size_t>(i)], i);
-  EXPECT_TRUE(draw_distinct(5, 0, rng).empty());
-}
-
-TEST(DrawDistinct, GivesEveryOrderedPairEquallyOften) {
-  Rng rng(2, Stream::kStep);
-  std::map<std::vector<int64_t>, int> counts;
-  for (int i = 0; i < 12'000; ++i) ++counts[draw_distinct(4, 2, rng)];
-  EXPECT_EQ(counts.size(), 12u);  // 4 * 3
-  for (const auto& [pair, count] : counts) EXPECT_NEAR(count, 1000, 150);
-}
 
 TEST(ClassDraw, ComesToAllImagesBeforeOneRepeats) {
   const ClassImages classes = {{10, 11, 12}, {20}};
