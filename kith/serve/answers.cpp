@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kith/core/json_text.h"
+#include "kith/serve/assets.h"
 
 namespace kith {
 namespace {
@@ -18,6 +19,14 @@ Json item_json(const StoredIndex& index, int64_t position) {
   set_path(json, "path", item.path);
   json["image"] = "/api/items/" + std::to_string(position) + "/image";
   return json;
+}
+
+std::string_view content_type_of(std::string_view name) {
+  if (name.ends_with(".html")) return "text/html; charset=utf-8";
+  if (name.ends_with(".css")) return "text/css; charset=utf-8";
+  if (name.ends_with(".js")) return "text/javascript; charset=utf-8";
+  if (name.ends_with(".svg")) return "image/svg+xml";
+  return "application/octet-stream";
 }
 
 }  // namespace
@@ -51,6 +60,13 @@ HttpResponse hits_answer(const StoredIndex& index,
     results.back()["similarity"] = hit.similarity;
   }
   return json_answer({{"results", results}, {"milliseconds", seconds * 1000}});
+}
+
+std::optional<PageFile> find_page_file(std::string_view name) {
+  for (const auto& [known, contents] : kServeAssets) {
+    if (known == name) return PageFile{content_type_of(name), contents};
+  }
+  return {};
 }
 
 }  // namespace kith

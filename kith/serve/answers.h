@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -23,5 +25,14 @@ HttpResponse any_item_answer(const StoredIndex& index);
 /// {"results": [...], "milliseconds"} with the hits in their order.
 HttpResponse hits_answer(const StoredIndex& index,
                          const std::vector<SearchHit>& hits, double seconds);
+
+/// A file of the page that the server shows.
+struct PageFile {
+  std::string_view content_type;
+  std::string_view contents;
+};
+
+/// The file of this name, such as "index.html"; nothing if there is none.
+std::optional<PageFile> find_page_file(std::string_view name);
 
 }  // namespace kith

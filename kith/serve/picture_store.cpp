@@ -3,11 +3,19 @@
 #include <vector>
 
 #include "kith/data/input.h"
+#include "kith/image/decode.h"
 #include "kith/image/encode.h"
 #include "kith/image/resize.h"
-#include "kith/serve/item_picture.h"
 
 namespace kith {
+
+Image item_picture(const StoredIndex& index, int64_t position) {
+  try {
+    return decode_image(index.item(position).path);
+  } catch (const DataError& error) {
+    throw ItemPictureError(position, error.what());
+  }
+}
 
 PictureStore::PictureStore(const StoredIndex& index, int64_t cache_bytes)
     : index_(index), most_bytes_(static_cast<size_t>(cache_bytes)) {}

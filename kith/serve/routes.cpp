@@ -8,8 +8,6 @@
 #include "kith/core/timer.h"
 #include "kith/serve/access.h"
 #include "kith/serve/answers.h"
-#include "kith/serve/item_picture.h"
-#include "kith/serve/page.h"
 
 namespace kith {
 namespace {

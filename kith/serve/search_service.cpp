@@ -8,7 +8,7 @@
 #include <torch/torch.h>
 
 #include "kith/serve/embed_queries.h"
-#include "kith/serve/item_picture.h"
+#include "kith/serve/picture_store.h"
 #include "kith/serve/query_queue.h"
 
 namespace kith {
