@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
 #include "kith/io/npy.h"
@@ -278,6 +278,20 @@ TEST_F(LossCommandInput, CpuLevelIsAVariableOfTheEnvironment) {
   EXPECT_NE(wrong.err.find("kith: KITH_CPU is 'avx9'"), std::string::npos)
       << wrong.err;
   EXPECT_NE(wrong.err.find("plain"), std::string::npos) << wrong.err;
+}
+
+TEST_F(LossCommandInput, AnOldNameWorksWithAWarning) {
+  const auto run = [&](const std::string& name) {
+    return expect_success(
+        {"loss", name, "--embeddings", embeddings_, "--labels", labels_});
+  };
+  const ProgramResult old = run("contrastive_all");
+  EXPECT_THAT(old.err,
+              ::testing::HasSubstr("contrastive_all is now contrastive"));
+  const ProgramResult now = run("contrastive");
+  EXPECT_THAT(now.err, ::testing::Not(::testing::HasSubstr("contrastive_all")));
+  EXPECT_EQ(old.out.substr(old.out.find('=')),
+            now.out.substr(now.out.find('=')));
 }
 
 TEST_F(LossCommandInput, UnwritableGradientIsReported) {
