@@ -11,9 +11,9 @@
 namespace kith {
 namespace {
 
-class ComputeLoss : public ::testing::Test {
+class LossCall : public ::testing::Test {
  protected:
-  ComputeLoss() {
+  LossCall() {
     input_.embeddings = random_normal({4, 2}, 1, at::kFloat);
     input_.labels = labels_of({0, 0, 1, 1});
   }
@@ -27,21 +27,21 @@ class ComputeLoss : public ::testing::Test {
   LossInput input_;
 };
 
-TEST_F(ComputeLoss, ChecksEmbeddings) {
+TEST_F(LossCall, ChecksEmbeddings) {
   input_.embeddings = torch::zeros({4});
   expect_refused("contrastive", "embeddings", "[M, D]", "[4]");
   input_.embeddings = torch::zeros({4, 2}, torch::kLong);
   expect_refused("contrastive", "embeddings", "floating point", "Long");
 }
 
-TEST_F(ComputeLoss, ChecksLabels) {
+TEST_F(LossCall, ChecksLabels) {
   input_.labels = labels_of({0, 0, 1});
   expect_refused("contrastive", "labels", "[4]", "[3]");
   input_.labels = torch::zeros({4});
   expect_refused("contrastive", "labels", "int64", "Float");
 }
 
-TEST_F(ComputeLoss, ChecksTuples) {
+TEST_F(LossCall, ChecksTuples) {
   input_.tuples = torch::zeros({5, 4}, torch::kLong);
   expect_refused("contrastive", "tuples", "columns", "4");
   input_.tuples = torch::zeros({5, 3});
@@ -52,12 +52,12 @@ TEST_F(ComputeLoss, ChecksTuples) {
   expect_refused("contrastive", "positions -1 to 2");
 }
 
-TEST_F(ComputeLoss, RefusesTuplesForALossOfTheWholeBatch) {
+TEST_F(LossCall, RefusesTuplesForALossOfTheWholeBatch) {
   input_.tuples = labels_of({0, 1, 2}).view({1, 3});
   expect_refused("recall_at_k", "no tuples");
 }
 
-TEST_F(ComputeLoss, ChecksPairsOfVirtualExamples) {
+TEST_F(LossCall, ChecksPairsOfVirtualExamples) {
   const Tensor alpha = torch::full({1}, 0.5);
   const auto give = [&](const Tensor& pairs, const Tensor& alphas) {
     input_.mixed = {pairs, alphas};
@@ -77,7 +77,7 @@ TEST_F(ComputeLoss, ChecksPairsOfVirtualExamples) {
   expect_refused("recall_at_k", "positions -1 to 0");
 }
 
-TEST_F(ComputeLoss, ChecksShapesOfVirtualExamples) {
+TEST_F(LossCall, ChecksShapesOfVirtualExamples) {
   const Tensor pair = labels_of({0, 1}).view({1, 2});
   input_.mixed = {labels_of({0, 1}), torch::full({1}, 0.5)};
   expect_refused("recall_at_k", "pairs", "int64 [V, 2]", "[2]");
@@ -91,12 +91,12 @@ TEST_F(ComputeLoss, ChecksShapesOfVirtualExamples) {
   expect_refused("recall_at_k", "alphas");
 }
 
-TEST_F(ComputeLoss, RefusesVirtualExamplesForALossThatTakesNone) {
+TEST_F(LossCall, RefusesVirtualExamplesForALossThatTakesNone) {
   input_.mixed = {labels_of({0, 1}).view({1, 2}), torch::full({1}, 0.5)};
   expect_refused("triplet", "no virtual examples");
 }
 
-TEST_F(ComputeLoss, NpairRefusesTuplesWithoutPositives) {
+TEST_F(LossCall, NpairRefusesTuplesWithoutPositives) {
   input_.tuples = labels_of({0, 1, 1, 2}).view({2, 2});
   expect_refused("npair", "npair", "second column", "same label");
 }
