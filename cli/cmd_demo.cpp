@@ -10,6 +10,7 @@
 #include "kith/core/log.h"
 #include "kith/data/write_set.h"
 #include "kith/report/make_report.h"
+#include "kith/run/detail/eval_metrics_json.h"
 #include "kith/train/experiment.h"
 #include "kith/use/embed_images.h"
 
@@ -127,7 +128,7 @@ MetricColumn untrained_column(const RunRecord& run) {
 /// The protocol and the definitions of both are the same.
 nlohmann::ordered_json demo_json(const EvalResult& trained,
                                  const MetricColumn& untrained) {
-  nlohmann::ordered_json after = metrics_json(trained);
+  nlohmann::ordered_json after = json_of(EvalReport{trained});
   nlohmann::ordered_json before = after;
   for (const MetricValue& metric : trained.metrics) {
     const auto found = untrained.values.find(metric.name);

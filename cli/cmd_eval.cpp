@@ -17,15 +17,14 @@
 #include "kith/eval/diagnose_split.h"
 #include "kith/eval/embedded_split.h"
 #include "kith/image/encode.h"
-#include "kith/train/checkpoint.h"
+#include "kith/run/checkpoint.h"
+#include "kith/run/run_place.h"
 #include "kith/train/run_config.h"
-#include "kith/train/run_place.h"
 
 namespace kith {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 struct EvalFlags {
   std::string model;
@@ -145,15 +144,6 @@ std::vector<CorruptedResult> score_corrupted(const Evaluation& evaluation) {
   return results;
 }
 
-Json published_json(const ConfigNode& config) {
-  Json json = Json::object();
-  for (const MetricColumn& column : published_column(config)) {
-    for (const auto& [name, value] : column.values) json[name] = value;
-    if (!column.source.empty()) json["source"] = column.source;
-  }
-  return json;
-}
-
 /// What a table calls a model: its run's folder, or its file.
 std::string model_name(const std::string& model) {
   fs::path path = fs::absolute(model).lexically_normal();
@@ -187,32 +177,25 @@ void score(const Evaluation& evaluation, const EmbeddedSplit& embedded,
   const EvalResult result =
       evaluate_split(embedded, evaluation.metrics, flags.score.options());
   log_scoring(result, timer.seconds());
-  MetricsContext context = flags.score.context();
-  context.protocol = evaluation.options.protocol;
-  context.split = split_name(evaluation.split);
-  context.class_names = &evaluation.data.list().class_names;
-  Json json = metrics_json(result, context);
-  const ConfigNode& config = evaluation.model.config;
-  if (Json published = published_json(config); !published.empty()) {
-    json["published"] = published;
+  EvalReport report = flags.score.report(result);
+  report.protocol = evaluation.options.protocol;
+  report.split = split_name(evaluation.split);
+  report.class_names = &evaluation.data.list().class_names;
+  const std::vector<MetricColumn> published =
+      published_column(evaluation.model.config);
+  for (const MetricColumn& column : published) {
+    report.published = column.values;
+    report.published_source = column.source;
   }
-  std::vector<CorruptedResult> corrupted;
   if (!flags.corruptions.empty()) {
-    corrupted = score_corrupted(evaluation);
-    context.by_class = false;
-    json["corruptions"] = corruptions_json(corrupted, context);
-    for (size_t m = 0; m < result.metrics.size(); ++m) {
-      if (!result.metrics[m].list.empty()) continue;
-      json["mean_of_corrupted"][result.metrics[m].name] =
-          mean_of_corrupted(corrupted, m);
-    }
+    report.corrupted = score_corrupted(evaluation);
     write_png(folder + "/corruptions.png",
               corruption_examples(evaluation.data, embedded.rows_of,
                                   evaluation.model.net->input(),
                                   corruptions_of(flags.corruptions),
                                   static_cast<uint64_t>(flags.score.seed)));
   }
-  write_file_atomically(folder + "/metrics.json", json_text(json) + "\n");
+  write_eval_metrics(folder + "/metrics.json", report);
   if (flags.diagnostics) {
     write_file_atomically(
         folder + "/diagnostics.json",
@@ -222,19 +205,19 @@ void score(const Evaluation& evaluation, const EmbeddedSplit& embedded,
             "\n");
   }
   if (flags.score.json) {
-    print_json(json);
+    std::printf("%s", eval_metrics_json(report).c_str());
     return;
   }
   const std::string written = "written: " + folder + "/metrics.json" +
                               (flags.diagnostics ? ", diagnostics.json" : "");
-  const ScoredModel scored{model_name(flags.model), result,
-                           published_column(config), std::move(corrupted)};
+  const ScoredModel scored{model_name(flags.model), result, published,
+                           report.corrupted};
   if (flags.score.format != "table") {
     print_text(metrics_table(flags.score.format, scored));
     log_info(written);  // what is printed can be pasted as it is
     return;
   }
-  print_scores("protocol " + context.protocol + ", " + context.split + " split",
+  print_scores("protocol " + report.protocol + ", " + report.split + " split",
                scored, folder);
   print_line(written);
 }

@@ -1,5 +1,8 @@
+#include <cstdio>
+
 #include "cli/common.h"
 #include "cli/metrics_report.h"
+#include "kith/run/eval_metrics.h"
 #include "kith/study/folds.h"
 
 namespace kith {
@@ -15,7 +18,7 @@ void run_folds(const FoldsFlags& flags) {
   const EvalResult result =
       score_folds(flags.folder, flags.device.apply(), progress_bar());
   if (flags.json) {
-    print_json(metrics_json(result));
+    std::printf("%s", eval_metrics_json({result}).c_str());
   } else {
     print_metrics(result);
   }

@@ -100,7 +100,7 @@ void run_metrics(const MetricsFlags& flags) {
                                       : score_labels(flags, scored, metrics);
   log_scoring(result, timer.seconds());
   if (flags.score.json) {
-    print_json(metrics_json(result, flags.score.context()));
+    std::printf("%s", eval_metrics_json(flags.score.report(result)).c_str());
     return;
   }
   if (flags.score.format != "table") {

@@ -9,7 +9,7 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/eval/embed.h"
-#include "kith/train/checkpoint.h"
+#include "kith/run/checkpoint.h"
 #include "kith/train/run_config.h"
 
 namespace kith {

@@ -6,8 +6,8 @@
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/run/run_place.h"
 #include "kith/train/experiment.h"
-#include "kith/train/run_place.h"
 
 namespace kith {
 namespace {

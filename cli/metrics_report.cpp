@@ -10,13 +10,10 @@
 #include "kith/core/memory.h"
 #include "kith/core/number_text.h"
 #include "kith/core/quote.h"
-#include "kith/eval/eval_json.h"
 #include "kith/eval/metric_name.h"
 
 namespace kith {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// In percent if it is a share; otherwise the number itself.
 std::string shown(double value, const MetricValue& metric) {
@@ -29,55 +26,6 @@ std::string shown_interval(const MetricValue& metric) {
   const double factor = metric.is_share ? 100 : 1;
   return "[" + format_fixed(factor * metric.interval->low, 2) + ", " +
          format_fixed(factor * metric.interval->high, 2) + "]";
-}
-
-Json protocol_json(const EvalResult& result, const MetricsContext& context) {
-  Json json = Json::object();
-  if (!context.protocol.empty()) json["name"] = context.protocol;
-  if (!context.split.empty()) json["split"] = context.split;
-  json.update(Json::parse(eval_json(result)));
-  json.erase("metrics");
-  json["similarity"] = "cosine";
-  json["ties"] = "lower index first";
-  json["without_positives"] =
-      result.counted_as_misses ? "count as misses" : "left out";
-  return json;
-}
-
-/// {"classes": [label...], "names": [...], "queries": [...],
-///  "recall_any@1": [...]}: a column each, over the queries of a class that
-/// were not left out.
-Json class_columns(const EvalResult& result, size_t part,
-                   const MetricsContext& context) {
-  const std::vector<int64_t>& labels = result.parts[part].query_labels;
-  const std::set<int64_t> classes(labels.begin(), labels.end());
-  std::map<int64_t, size_t> row;
-  for (int64_t label : classes) row.emplace(label, row.size());
-  Json json = {{"classes", classes}};
-  if (context.class_names != nullptr) {
-    for (int64_t label : classes) {
-      const auto found = context.class_names->find(label);
-      json["names"].push_back(found == context.class_names->end()
-                                  ? std::to_string(label)
-                                  : found->second);
-    }
-  }
-  for (const MetricValue& metric : result.metrics) {
-    if (metric.part != part || metric.by_query.empty()) continue;
-    std::vector<double> sum(classes.size());
-    std::vector<int64_t> count(classes.size());
-    for (size_t q = 0; q < labels.size(); ++q) {
-      if (std::isnan(metric.by_query[q])) continue;
-      sum[row[labels[q]]] += metric.by_query[q];
-      ++count[row[labels[q]]];
-    }
-    if (!json.contains("queries")) json["queries"] = count;
-    for (size_t c = 0; c < sum.size(); ++c) {
-      sum[c] /= static_cast<double>(count[c]);  // 0 / 0: null
-    }
-    json[metric.name] = sum;
-  }
-  return json;
 }
 
 void print_corruption_row(const std::string& name, const EvalResult& columns,
@@ -171,36 +119,6 @@ void log_scoring(const EvalResult& result, double seconds) {
   log_info(text);
 }
 
-Json metrics_json(const EvalResult& result, const MetricsContext& context) {
-  Json json = Json::object();
-  Json intervals = Json::object();
-  Json definitions = Json::object();
-  for (const MetricValue& m : result.metrics) {
-    json[m.name] = m.list.empty() ? Json(m.value) : Json(m.list);
-    definitions[MetricName::parse(m.name).general()] = m.definition;
-    if (m.interval) intervals[m.name] = {m.interval->low, m.interval->high};
-  }
-  json["protocol"] = protocol_json(result, context);
-  if (!intervals.empty()) {
-    json["intervals"] = intervals;
-    json["protocol"]["intervals"] =
-        "95%, " + std::to_string(context.resamples) +
-        " bootstrap resamples of the queries, seed " +
-        std::to_string(context.seed) + "; of draws, Student's t";
-  }
-  json["definitions"] = definitions;
-  if (!context.by_class) return json;
-  if (result.parts.size() == 1) {
-    json["by_class"] = class_columns(result, 0, context);
-    return json;
-  }
-  for (size_t part = 0; part < result.parts.size(); ++part) {
-    json["by_class"][result.parts[part].name] =
-        class_columns(result, part, context);
-  }
-  return json;
-}
-
 void print_corruptions(const EvalResult& clean,
                        const std::vector<CorruptedResult>& corrupted) {
   std::printf("\n%-18s", "");
@@ -219,19 +137,6 @@ void print_corruptions(const EvalResult& clean,
   print_corruption_row("mean of corrupted", clean, [&](size_t m) {
     return mean_of_corrupted(corrupted, m);
   });
-}
-
-nlohmann::ordered_json corruptions_json(
-    const std::vector<CorruptedResult>& corrupted,
-    const MetricsContext& context) {
-  auto json = nlohmann::ordered_json::object();
-  for (const CorruptedResult& one : corrupted) {
-    nlohmann::ordered_json values = metrics_json(one.result, context);
-    values.erase("definitions");
-    values.erase("protocol");
-    json[one.corruption] = values;
-  }
-  return json;
 }
 
 }  // namespace kith

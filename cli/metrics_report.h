@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "kith/core/config.h"
 #include "kith/eval/corruption_suite.h"
 #include "kith/eval/evaluate.h"
@@ -33,30 +31,9 @@ void print_definitions(const EvalResult& result);
 /// error, for the results themselves are the same every time.
 void log_scoring(const EvalResult& result, double seconds);
 
-/// How a result came about, for its JSON.
-struct MetricsContext {
-  std::string protocol;   ///< Its name; empty: nothing is said.
-  std::string split;      ///< The same.
-  int64_t resamples = 0;  ///< Of the bootstrap.
-  int64_t seed = 0;       ///< Of the bootstrap and of clusterings.
-  bool by_class = false;  ///< With the values of each class.
-  const std::map<int64_t, std::string>* class_names = nullptr;
-};
-
-/// One object: an entry a metric, by its name; "protocol" with the numbers of
-/// queries and gallery items and the rules; "intervals" and "definitions" of
-/// the metrics; and, if wanted, "by_class".
-nlohmann::ordered_json metrics_json(const EvalResult& result,
-                                    const MetricsContext& context = {});
-
 /// A table: a row for each corruption, the clean images above, the mean of the
 /// corruptions below; a column for each metric.
 void print_corruptions(const EvalResult& clean,
                        const std::vector<CorruptedResult>& corrupted);
-
-/// {"jpeg": {"recall_any@1": 0.9, ..., "intervals": {...}}, ...}
-nlohmann::ordered_json corruptions_json(
-    const std::vector<CorruptedResult>& corrupted,
-    const MetricsContext& context);
 
 }  // namespace kith

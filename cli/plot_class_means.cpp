@@ -14,10 +14,10 @@
 #include "kith/io/safetensors.h"
 #include "kith/io/tensor_io.h"
 #include "kith/ops/pairwise.h"
+#include "kith/run/checkpoint.h"
+#include "kith/run/run_place.h"
 #include "kith/study/correlation.h"
-#include "kith/train/checkpoint.h"
 #include "kith/train/experiment.h"
-#include "kith/train/run_place.h"
 #include "kith/train/training_split.h"
 
 namespace kith {

@@ -52,12 +52,12 @@ EvaluateOptions ScoreFlags::options() const {
   return options;
 }
 
-MetricsContext ScoreFlags::context() const {
-  MetricsContext context;
-  context.resamples = bootstrap;
-  context.seed = seed;
-  context.by_class = by_class;
-  return context;
+EvalReport ScoreFlags::report(EvalResult result) const {
+  EvalReport report{std::move(result)};
+  report.resamples = bootstrap;
+  report.seed = seed;
+  report.by_class = by_class;
+  return report;
 }
 
 }  // namespace kith

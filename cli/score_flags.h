@@ -4,8 +4,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/metrics_report.h"
 #include "kith/eval/evaluate.h"
+#include "kith/run/eval_metrics.h"
 
 namespace kith {
 
@@ -23,7 +23,8 @@ struct ScoreFlags {
   /// `usual`: what is computed without --metrics, in words.
   void add_to(CLI::App& command, const std::string& usual);
   EvaluateOptions options() const;
-  MetricsContext context() const;
+  /// A result with what these flags say of it.
+  EvalReport report(EvalResult result) const;
 };
 
 }  // namespace kith

@@ -50,8 +50,8 @@ install(DIRECTORY kith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   # whoever uses kith need not have.
   REGEX "/serve/(answers|http_head|http_message|http_session)\\.h$" EXCLUDE
   REGEX "/core/(json|json_text)\\.h$" EXCLUDE
-  REGEX "/(report/json_fields|index/faiss/check_loaded)\\.h$" EXCLUDE
-  REGEX "/train/(run_state|eval_table|export_text)\\.h$" EXCLUDE)
+  REGEX "/detail/" EXCLUDE
+  REGEX "/(index/faiss/check_loaded|train/export_text)\\.h$" EXCLUDE)
 if(TARGET kith_program)
   install(TARGETS kith_program)
   install(DIRECTORY recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/kith)

@@ -18,7 +18,9 @@
 #include "kith/ops/pairwise.h"          // distances and similarities
 #include "kith/miners/miner.h"          // which tuples a loss sees
 #include "kith/losses/loss.h"           // objectives
-#include "kith/train/checkpoint.h"      // safe, resumable
+#include "kith/run/run_folder.h"        // where a run keeps what
+#include "kith/run/run_metrics.h"       // what it found
+#include "kith/run/checkpoint.h"        // safe, resumable
 #include "kith/train/export_model.h"    // for use elsewhere
 #include "kith/train/model_embedding.h" // as the run was evaluated
 #include "kith/train/trainer.h"         // the loop

@@ -26,16 +26,18 @@ ALLOWED = {
     "losses": "core ops miners",
     "index": "core io ops image data",
     "eval": "core io image data models ops index",
-    "train": "core io image data samplers models ops miners losses index eval",
+    "run": "core io image data models ops index eval",
+    "train": "core io image data samplers models ops miners losses index eval"
+             " run",
     "use": "core io image data samplers models ops miners losses index eval"
-           " train chart",
+           " run train chart",
     "chart": "core image",
     "report": "core io image data samplers models ops miners losses index eval"
-              " train chart",
+              " run train chart",
     "serve": "core io image data samplers models ops miners losses index eval"
-             " train chart",
+             " run train chart",
     "study": "core io image data samplers models ops miners losses index eval"
-             " train chart",
+             " run train chart",
 }
 ALLOWED = {folder: set(seen.split()) for folder, seen in ALLOWED.items()}
 

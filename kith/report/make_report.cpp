@@ -12,9 +12,9 @@
 #include "kith/core/file.h"
 #include "kith/core/log.h"
 #include "kith/report/lead.h"
-#include "kith/train/checkpoint.h"
+#include "kith/run/checkpoint.h"
+#include "kith/run/run_place.h"
 #include "kith/train/experiment.h"
-#include "kith/train/run_place.h"
 
 namespace kith {
 namespace {

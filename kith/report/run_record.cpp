@@ -6,18 +6,15 @@
 #include <filesystem>
 
 #include "kith/core/error.h"
-#include "kith/core/file.h"
+#include "kith/core/number_text.h"
 #include "kith/eval/metric.h"
 #include "kith/report/metric_record.h"
-#include "kith/core/number_text.h"
-#include "kith/report/run_files.h"
+#include "kith/run/run_folder.h"
 
 namespace kith {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr uint64_t kMaxConfigBytes = uint64_t{4} << 20;
 
 /// Some runs below a folder, by their paths; a study's are two deep.
 std::vector<std::string> runs_below(const std::string& folder) {
@@ -71,7 +68,7 @@ std::string scalar_at(const ConfigNode& config, const char* section,
 }
 
 /// Percent in the configuration, as papers print them.
-void read_published(const ConfigNode& config, EvalMetricsFile& file) {
+void read_published(const ConfigNode& config, EvalMetrics& file) {
   const ConfigNode* section = config.find("published");
   if (section == nullptr) return;
   for (const auto& [name, value] : section->entries) {
@@ -93,45 +90,38 @@ void read_published(const ConfigNode& config, EvalMetricsFile& file) {
 
 /// Whether kith eval scored the network that the run's own evaluation did, by
 /// the same rules: then its further metrics belong beside those of the run.
-bool same_evaluation(const RunRecord& run, const EvalNumbers& own,
-                     const EvalMetricsFile& other) {
+bool same_evaluation(const RunRecord& run, const StoredEval& own,
+                     const EvalMetrics& other) {
   constexpr double kRounding = 1e-4;
   if (run.protocol != other.protocol || run.split != other.split ||
-      own.rules != other.numbers.rules) {
+      own.rules != other.found.rules) {
     return false;
   }
-  const std::map<std::string, double> theirs(other.numbers.metrics.begin(),
-                                             other.numbers.metrics.end());
   bool met = false;
-  for (const auto& [name, value] : own.metrics) {
-    const auto found = theirs.find(name);
-    if (found == theirs.end() || std::isnan(value)) continue;
-    if (!(std::abs(found->second - value) <= kRounding)) return false;
+  for (const StoredMetric& metric : own.metrics) {
+    const StoredMetric* found = other.found.find(metric.name);
+    if (found == nullptr || std::isnan(metric.value)) continue;
+    if (!(std::abs(found->value - metric.value) <= kRounding)) return false;
     met = true;
   }
   return met;
 }
 
-/// Own numbers and those that only kith eval has.
-MetricNumbers united(const MetricNumbers& own, const MetricNumbers& further) {
-  const std::map<std::string, double> known(own.begin(), own.end());
-  MetricNumbers all = own;
-  for (const auto& entry : further) {
-    if (!known.contains(entry.first)) all.push_back(entry);
+/// Adds what only kith eval measured.
+void add_further(const StoredEval& further, StoredEval& own) {
+  for (const StoredMetric& metric : further.metrics) {
+    if (own.find(metric.name) == nullptr) own.metrics.push_back(metric);
   }
-  return all;
 }
 
 /// Chooses the numbers that the run is shown with, and what belongs to them.
-void set_metrics(EvalNumbers own, EvalMetricsFile eval, RunRecord& run) {
-  if (own.metrics.empty() && !eval.numbers.metrics.empty()) {
-    own = eval.numbers;
+void set_metrics(StoredEval own, EvalMetrics eval, RunRecord& run) {
+  if (own.metrics.empty() && !eval.found.metrics.empty()) {
+    own = eval.found;
     run.protocol = eval.protocol;
     run.split = eval.split;
   } else {
-    if (same_evaluation(run, own, eval)) {
-      own.metrics = united(own.metrics, eval.numbers.metrics);
-    }
+    if (same_evaluation(run, own, eval)) add_further(eval.found, own);
     // Those of kith eval may be of other data.
     eval.published.clear();
     eval.published_source.clear();
@@ -140,7 +130,8 @@ void set_metrics(EvalNumbers own, EvalMetricsFile eval, RunRecord& run) {
   run.rules = own.rules;
   run.published_source = eval.published_source;
   const bool has_before = !run.evals.empty() && run.evals.front().step == 0;
-  for (const auto& [name, value] : own.metrics) {
+  for (const auto& [name, value, list] : own.metrics) {
+    if (!list.empty()) continue;
     RecordedMetric metric = known_metric(name, value);
     if (has_before && run.evals.size() > 1) {
       const auto& before = run.evals.front().metrics;
@@ -176,36 +167,36 @@ std::string best_text(const RunRecord& run) {
 }  // namespace
 
 RunRecord read_run(const std::string& folder) {
-  const std::string config = folder + "/config.yaml";
-  const std::string log_path = folder + "/log.jsonl";
-  const std::string metrics_path = folder + "/metrics.json";
-  const std::string eval_path = folder + "/eval/metrics.json";
+  const RunFolder files(folder);
   RunRecord run;
   run.folder = folder;
-  run.finished = fs::exists(metrics_path);
-  const bool logged = fs::exists(log_path);
-  const bool evaluated = fs::exists(eval_path);
-  if (!fs::exists(config) || !(logged || run.finished || evaluated)) {
+  run.finished = files.is_finished();
+  const bool logged_any = fs::exists(files.log());
+  const bool evaluated = fs::exists(files.eval_metrics());
+  if (!fs::exists(files.config()) ||
+      !(logged_any || run.finished || evaluated)) {
     throw_no_run(folder);
   }
-  run.config = parse_config(read_file(config, kMaxConfigBytes), config);
+  run.config = files.read_config();
   run.protocol = scalar_at(run.config, "eval", "protocol");
   RunLogFile log;
-  if (logged) log = read_run_log(log_path);
+  if (logged_any) log = read_run_log(files.log());
   if (run.finished) {
-    RunMetricsFile metrics = read_run_metrics(metrics_path);
+    const RunMetrics metrics = read_run_metrics(files.metrics());
     run.protocol = metrics.protocol;
     run.split = metrics.split;
     if (log.evals.empty()) {
-      log.evals = std::move(metrics.evals);
-      log.last = std::move(metrics.last);
+      for (const RunPoint& point : metrics.history) {
+        log.evals.push_back(logged(point));
+      }
+      log.last = metrics.last.value_or(StoredEval());
     }
   }
   run.phases = std::move(log.phases);
   run.steps = std::move(log.steps);
   run.evals = std::move(log.evals);
-  EvalMetricsFile eval;
-  if (evaluated) eval = read_eval_metrics(eval_path);
+  EvalMetrics eval;
+  if (evaluated) eval = read_eval_metrics(files.eval_metrics());
   run.corruptions = eval.corruptions;
   set_metrics(std::move(log.last), std::move(eval), run);
   run.best = best_text(run);

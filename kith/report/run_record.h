@@ -1,36 +1,16 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kith/core/config.h"
+#include "kith/run/eval_metrics.h"
+#include "kith/run/run_log.h"
 
 namespace kith {
-
-/// A step as log.jsonl has it. Numbers by phase are in the order of
-/// RunRecord::phases.
-struct LoggedStep {
-  int64_t epoch = 0;
-  int64_t step = 0;
-  double loss = 0;
-  double lr = 0;
-  double grad_norm = 0;
-  int64_t images = 0;
-  std::vector<double> seconds;   ///< By phase.
-  std::vector<int64_t> peak_mb;  ///< By phase.
-};
-
-/// An evaluation: of the untrained network at step and epoch 0.
-struct LoggedEval {
-  int64_t epoch = 0;
-  int64_t step = 0;
-  double seconds = 0;
-  std::map<std::string, double> metrics;  ///< NaN: not defined. No lists.
-};
 
 /// A metric that is printed for a run.
 struct RecordedMetric {
@@ -40,12 +20,6 @@ struct RecordedMetric {
   std::string definition = {};      ///< Empty if nothing says it.
   std::optional<double> before;     ///< Of the untrained network.
   std::optional<double> published;  ///< In the same unit as `value`.
-};
-
-/// What kith eval --corruptions found.
-struct CorruptionRow {
-  std::string corruption;  ///< "none" for the images as they are.
-  std::map<std::string, double> metrics;
 };
 
 /// What the folder of a run says of it, without its data or its network.
@@ -61,7 +35,7 @@ struct RunRecord {
   std::string split;                    ///< That was evaluated.
   std::string rules;                    ///< Queries, gallery, self, ties.
   std::string published_source;         ///< Of RecordedMetric::published.
-  std::vector<CorruptionRow> corruptions;
+  std::vector<EvalMetrics::Corrupted> corruptions;
   std::string best;  ///< "recall_any@1 97.80% at epoch 10"; may be empty.
   bool finished = false;
 };

@@ -10,14 +10,15 @@
 #include "kith/core/log.h"
 #include "kith/core/sha256.h"
 #include "kith/eval/embedded_split.h"
-#include "kith/eval/eval_json.h"
 #include "kith/io/tensor_io.h"
 #include "kith/ops/pairwise.h"
+#include "kith/run/checkpoint.h"
+#include "kith/run/run_folder.h"
+#include "kith/run/run_metrics.h"
+#include "kith/run/run_place.h"
+#include "kith/run/run_state.h"
 #include "kith/study/tasks.h"
-#include "kith/train/checkpoint.h"
 #include "kith/train/run_config.h"
-#include "kith/train/run_place.h"
-#include "kith/train/run_state.h"
 
 namespace kith {
 namespace {
@@ -27,36 +28,29 @@ using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kMaxMarkBytes = 4096;
 
-std::string fold_folder(const std::string& folder, int64_t fold) {
-  return folder + "/fold-" + std::to_string(fold);
-}
-
-std::string checkpoint_in(const std::string& fold) {
-  return fold + "/checkpoints/best.safetensors";
-}
-
 /// The configuration of a fold that is trained to its end.
 RunConfig fold_config(const std::string& fold) {
-  if (!fs::exists(fold + "/metrics.json")) {
+  if (!RunFolder(fold).is_finished()) {
     throw DataError(fold +
                     ": no finished training; train it with "
                     "train.folds=N and train.fold=I, in " +
                     fold);
   }
-  ConfigNode config = read_checkpoint_info(checkpoint_in(fold)).config;
+  ConfigNode config =
+      read_checkpoint_info(RunFolder(fold).checkpoint("best")).config;
   follow_run(config, fold);
   return complete_config(config);
 }
 
 /// The configuration of all folds, which differ in `train.fold` only.
 RunConfig common_config(const std::string& folder) {
-  const RunConfig first = fold_config(fold_folder(folder, 1));
+  const RunConfig first = fold_config(RunFolder(folder).fold(1).path());
   if (first.train.folds == 0) {
-    throw DataError(fold_folder(folder, 1) +
+    throw DataError(RunFolder(folder).fold(1).path() +
                     ": not trained on folds ('train.folds' is 0)");
   }
   for (int64_t fold = 2; fold <= first.train.folds; ++fold) {
-    const std::string place = fold_folder(folder, fold);
+    const std::string place = RunFolder(folder).fold(fold).path();
     ConfigNode expected = first.tree;
     apply_override(expected, "train.fold=" + std::to_string(fold));
     const std::string changed =
@@ -99,7 +93,8 @@ Tensor fold_embeddings(const std::string& fold, const RunConfig& config,
     log_warning(path +
                 ": not of this network or not of these pictures; made again");
   }
-  const LoadedModel model = load_model(checkpoint_in(fold), device);
+  const LoadedModel model =
+      load_model(RunFolder(fold).checkpoint("best"), device);
   EmbedOptions options{config.eval.batch,
                        {worker_count(config.train.workers), 2}};
   options.descriptor = config.eval.descriptor;
@@ -138,18 +133,17 @@ EvalResult mean_of(const std::vector<EvalResult>& results) {
 void write_metrics(const std::string& folder, const RunConfig& config,
                    const EvalResult& result,
                    const std::vector<EvalResult>& folds) {
-  Json json = {{"protocol", config.eval.protocol},
-               {"split", "test"},
-               {"last", Json::parse(eval_json(result))},
-               {"folds", Json::array()},
-               {"trained", Json::array()},
-               {"history", Json::array()}};
+  const RunFolder run(folder);
+  RunMetrics metrics;
+  metrics.protocol = config.eval.protocol;
+  metrics.split = split_name(Split::kTest);
+  metrics.last = stored(result);
   for (size_t i = 0; i < folds.size(); ++i) {
-    json["folds"].push_back(Json::parse(eval_json(folds[i])).at("metrics"));
-    json["trained"].push_back(
-        training_mark(fold_folder(folder, static_cast<int64_t>(i) + 1)));
+    metrics.folds.push_back(stored(folds[i]));
+    metrics.trained.push_back(
+        training_mark(run.fold(static_cast<int64_t>(i) + 1).path()));
   }
-  write_file_atomically(folder + "/metrics.json", json.dump(2) + "\n");
+  write_run_metrics(run.metrics(), metrics);
 }
 
 }  // namespace
@@ -168,8 +162,8 @@ EvalResult score_folds(const std::string& folder, c10::Device device,
   std::vector<Tensor> columns;
   std::vector<EvalResult> folds;
   for (int64_t fold = 1; fold <= config.train.folds; ++fold) {
-    columns.push_back(fold_embeddings(fold_folder(folder, fold), config, *data,
-                                      split, device, progress));
+    columns.push_back(fold_embeddings(RunFolder(folder).fold(fold).path(),
+                                      config, *data, split, device, progress));
     split.embeddings = columns.back();
     folds.push_back(evaluate_split(split, metrics));
   }

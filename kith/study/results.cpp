@@ -1,33 +1,30 @@
 #include "kith/study/results.h"
 
 #include <cmath>
-#include <filesystem>
-
-#include <nlohmann/json.hpp>
 
 #include "kith/core/error.h"
-#include "kith/core/file.h"
-#include "kith/core/json.h"
 #include "kith/eval/metric.h"
 #include "kith/eval/metric_name.h"
 #include "kith/eval/student_t.h"
+#include "kith/run/run_folder.h"
+#include "kith/run/run_metrics.h"
 
 namespace kith {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr uint64_t kMaxMetricsBytes = uint64_t{1} << 28;
-
-std::map<std::string, double> numbers_of(const Json& metrics) {
+/// Of metrics that are numbers and defined. One in a part is also there
+/// without it, if it is the first of that name.
+std::map<std::string, double> numbers_of(const StoredEval& eval) {
   std::map<std::string, double> numbers;
-  for (const auto& [name, value] : metrics.items()) {
-    if (value.is_number()) numbers[name] = value.get<double>();
+  const auto is_number = [](const StoredMetric& metric) {
+    return !metric.is_list() && !std::isnan(metric.value);
+  };
+  for (const StoredMetric& metric : eval.metrics) {
+    if (is_number(metric)) numbers[metric.name] = metric.value;
   }
-  for (const auto& [name, value] : metrics.items()) {
-    if (value.is_number()) {
-      numbers.emplace(MetricName::parse(name).metric(), value.get<double>());
-    }
+  for (const StoredMetric& metric : eval.metrics) {
+    if (!is_number(metric)) continue;
+    numbers.emplace(MetricName::parse(metric.name).metric(), metric.value);
   }
   return numbers;
 }
@@ -58,25 +55,24 @@ Spread spread_of(const std::vector<double>& values) {
   return spread;
 }
 
+RunMetrics read_metrics_to_train_again(const RunFolder& folder) {
+  try {
+    return read_run_metrics(folder.metrics());
+  } catch (const DataError& error) {
+    throw DataError(error.what() +
+                    std::string("; delete the run's folder to train it again"));
+  }
+}
+
 RunResult read_run_result(const StudyRun& run, const std::string& folder) {
-  const std::string path = folder + "/metrics.json";
   RunResult result;
   result.labels = run.labels;
   result.seed = run.seed;
   result.folder = folder;
-  try {
-    const Json json = parse_json(read_file(path, kMaxMetricsBytes));
-    const Json& last = json.at("last");  // null: trained without evaluations
-    if (!last.is_null()) result.metrics = numbers_of(last.at("metrics"));
-    for (const Json& point : json.at("history")) {
-      result.curve.push_back({point.at("epoch").get<int64_t>(),
-                              point.at("step").get<int64_t>(),
-                              numbers_of(point.at("metrics"))});
-    }
-  } catch (const Json::exception&) {
-    throw DataError(path +
-                    ": not the metrics of a run; delete the run's folder to "
-                    "train it again");
+  const RunMetrics metrics = read_metrics_to_train_again(RunFolder(folder));
+  if (metrics.last) result.metrics = numbers_of(*metrics.last);
+  for (const RunPoint& point : metrics.history) {
+    result.curve.push_back({point.epoch, point.step, numbers_of(point.found)});
   }
   return result;
 }
@@ -86,7 +82,7 @@ StudyResults read_results(const Study& study, const std::string& out) {
   results.study = &study;
   for (const StudyRun& run : study_runs(study)) {
     const std::string folder = out + "/" + run.folder;
-    if (!std::filesystem::exists(folder + "/metrics.json")) continue;
+    if (!RunFolder(folder).is_finished()) continue;
     results.runs.push_back(read_run_result(run, folder));
   }
   return results;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "kith/run/run_folder.h"
+#include "kith/run/run_metrics.h"
 #include "kith/study/study.h"
 
 namespace kith {
@@ -44,6 +46,10 @@ struct Spread {
 };
 
 Spread spread_of(const std::vector<double>& values);
+
+/// metrics.json of a finished run. DataError, which says what to do, if the
+/// file is not such.
+RunMetrics read_metrics_to_train_again(const RunFolder& folder);
 
 /// What metrics.json of a finished run says. A metric in a part, such as
 /// "medium/map", is also there as "map" if it is the first of that name.

@@ -1,15 +1,13 @@
 #include "kith/study/search.h"
 
 #include <cmath>
-#include <filesystem>
 
 #include <nlohmann/json.hpp>
 
 #include "kith/core/error.h"
-#include "kith/core/file.h"
-#include "kith/core/json.h"
 #include "kith/core/json_text.h"
 #include "kith/eval/metric.h"
+#include "kith/study/results.h"
 #include "kith/study/text_table.h"
 #include "kith/train/experiment.h"
 
@@ -17,8 +15,6 @@ namespace kith {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr uint64_t kMaxTrialBytes = uint64_t{1} << 28;
 
 void set_key(ConfigNode& config, const std::string& key,
              const std::string& value) {
@@ -79,36 +75,24 @@ std::vector<Trial> trials_of(const Study& study, const StudyRun& run) {
 }
 
 TrialResult read_trial(const Trial& trial, const std::string& out) {
-  namespace fs = std::filesystem;
-  const std::string folder = out + "/" + trial.folder;
-  const std::string path = folder + "/metrics.json";
+  const RunFolder folder(out + "/" + trial.folder);
   TrialResult result;
-  if (!fs::exists(path)) {
-    // The trainer leaves these when it meets a NaN. It would meet it again.
-    result.diverged = fs::exists(folder + "/bad_batch.txt") ||
-                      fs::exists(folder + "/diverged.txt");
+  result.value = NAN;
+  if (!folder.is_finished()) {
+    result.diverged = folder.has_diverged();
     result.ended = result.diverged;
-    result.value = NAN;
     return result;
   }
-  try {
-    const Json json = parse_json(read_file(path, kMaxTrialBytes));
-    if (json.at("split") != "validation") {
-      throw DataError(path +
-                      ": not evaluated on held-out training classes; delete "
-                      "the folder to train it again");
-    }
-    const Json& best = json.at("best");
-    result.ended = true;
-    result.value = NAN;
-    if (!best.is_null() && !best.at("value").is_null()) {
-      result.value = best.at("value").get<double>();
-      result.epoch = best.at("epoch").get<int64_t>();
-    }
-  } catch (const Json::exception&) {
-    throw DataError(path +
-                    ": not the metrics of a run; delete the folder to train "
-                    "it again");
+  const RunMetrics metrics = read_metrics_to_train_again(folder);
+  if (metrics.split != split_name(Split::kValidation)) {
+    throw DataError(folder.metrics() +
+                    ": not evaluated on held-out training classes; delete "
+                    "the folder to train it again");
+  }
+  result.ended = true;
+  if (metrics.best && !std::isnan(metrics.best->value)) {
+    result.value = metrics.best->value;
+    result.epoch = metrics.best->epoch;
   }
   return result;
 }

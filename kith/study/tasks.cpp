@@ -3,22 +3,19 @@
 #include <algorithm>
 #include <filesystem>
 
-#include <nlohmann/json.hpp>
-
 #include "kith/core/error.h"
 #include "kith/core/file.h"
-#include "kith/core/json.h"
 #include "kith/core/sha256.h"
+#include "kith/run/run_folder.h"
+#include "kith/run/run_metrics.h"
+#include "kith/run/run_place.h"
+#include "kith/run/run_state.h"
 #include "kith/train/run_config.h"
-#include "kith/train/run_place.h"
-#include "kith/train/run_state.h"
 
 namespace kith {
 namespace {
 
 namespace fs = std::filesystem;
-
-using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kMaxConfigBytes = uint64_t{4} << 20;
 constexpr uint64_t kMaxMarkedBytes = uint64_t{1} << 30;
@@ -27,7 +24,7 @@ constexpr uint64_t kMaxMarkedBytes = uint64_t{1} << 30;
 void check_folder(const std::string& folder, const ConfigNode& config) {
   const std::string path = task_config_path(folder);
   if (!fs::exists(path)) {
-    if (!fs::exists(folder + "/config.yaml")) return;
+    if (!fs::exists(RunFolder(folder).config())) return;
     throw ConfigError(folder +
                       " holds a run that no sweep began; choose another "
                       "folder with option 'out' or delete the folder");
@@ -51,11 +48,11 @@ StudyTask training(const std::string& folder, ConfigNode config,
   StudyTask task;
   task.folder = folder;
   task.config = std::move(config);
-  const std::string place = out + "/" + folder;
-  check_folder(place, task.config);
-  if (fs::exists(place + "/metrics.json")) {
+  const RunFolder place(out + "/" + folder);
+  check_folder(place.path(), task.config);
+  if (place.is_finished()) {
     task.state = TaskState::kDone;
-  } else if (fs::exists(task_config_path(place))) {
+  } else if (fs::exists(place.study_config())) {
     task.state = TaskState::kBegun;
   }
   return task;
@@ -63,16 +60,15 @@ StudyTask training(const std::string& folder, ConfigNode config,
 
 /// Whether the folds of a run have been scored as they are.
 bool folds_scored(const std::string& folder, int64_t folds) {
-  const std::string scores = folder + "/metrics.json";
-  if (!fs::exists(scores)) return false;
-  Json marks = Json::array();
+  const RunFolder run(folder);
+  if (!run.is_finished()) return false;
+  std::vector<std::string> marks;
   for (int64_t fold = 1; fold <= folds; ++fold) {
-    marks.push_back(training_mark(folder + "/fold-" + std::to_string(fold)));
+    marks.push_back(training_mark(run.fold(fold).path()));
   }
   try {
-    return parse_json(read_file(scores, kMaxMarkedBytes)).at("trained") ==
-           marks;
-  } catch (const Json::exception&) {  // of another kith, or damaged
+    return read_run_metrics(run.metrics()).trained == marks;
+  } catch (const DataError&) {  // damaged
     return false;
   }
 }
@@ -87,7 +83,7 @@ void add_folds(const Study& study, const StudyRun& run, const std::string& out,
       merge_config(config,
                    config_of_key(key, ConfigNode::text(std::to_string(value))));
     }
-    tasks.push_back(training(run.folder + "/fold-" + std::to_string(fold),
+    tasks.push_back(training(RunFolder(run.folder).fold(fold).path(),
                              complete_config(config).tree, out));
     all_done &= tasks.back().state == TaskState::kDone;
   }
@@ -140,18 +136,18 @@ const char* state_name(TaskState state) {
 }
 
 std::string task_config_path(const std::string& folder) {
-  return folder + "/study_config.yaml";
+  return RunFolder(folder).study_config();
 }
 
 std::string training_mark(const std::string& folder) {
-  const std::string path = folder + "/config.yaml";
+  const RunFolder run(folder);
   std::string text;
-  if (fs::exists(path)) {
-    ConfigNode config = parse_config(read_file(path, kMaxConfigBytes), path);
+  if (fs::exists(run.config())) {
+    ConfigNode config = run.read_config();
     forget_start(config);  // the same run in another place
     text = to_yaml(config);
   }
-  text += '\0' + read_file(folder + "/metrics.json", kMaxMarkedBytes);
+  text += '\0' + read_file(run.metrics(), kMaxMarkedBytes);
   Sha256 hash;
   hash.add(text.data(), text.size());
   return hash.hex();
@@ -192,9 +188,9 @@ std::vector<StudyTask> study_tasks(const Study& study,
 }
 
 TaskState run_state(const StudyRun& run, const std::string& out) {
-  const std::string folder = out + "/" + run.folder;
-  if (fs::exists(folder + "/metrics.json")) return TaskState::kDone;
-  return fs::exists(folder) ? TaskState::kBegun : TaskState::kToDo;
+  const RunFolder folder(out + "/" + run.folder);
+  if (folder.is_finished()) return TaskState::kDone;
+  return fs::exists(folder.path()) ? TaskState::kBegun : TaskState::kToDo;
 }
 
 }  // namespace kith

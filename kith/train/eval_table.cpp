@@ -9,25 +9,18 @@
 namespace kith {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Row = std::vector<std::string>;
 
 constexpr const char* kNone = "-";
 
-/// The value of a metric in an evaluation of the history; NaN if it is not
-/// defined.
-double value_in(const Json& point, const std::string& metric) {
-  const Json& value = point.at("metrics").at(metric);
-  return value.is_number() ? value.get<double>() : NAN;
-}
-
 /// Of the evaluations during training the first with the best value.
-const Json* best_of(const Json& history, const MetricValue& metric) {
-  const Json* best = nullptr;
+const RunPoint* best_of(const std::vector<RunPoint>& history,
+                        const MetricValue& metric) {
+  const RunPoint* best = nullptr;
   double known = NAN;
-  for (const Json& point : history) {
-    const double value = value_in(point, metric.name);
-    if (point.at("step") == 0 || !is_better(value, known, metric.better)) {
+  for (const RunPoint& point : history) {
+    const double value = point.found.at(metric.name);
+    if (point.step == 0 || !is_better(value, known, metric.better)) {
       continue;
     }
     best = &point;
@@ -36,18 +29,19 @@ const Json* best_of(const Json& history, const MetricValue& metric) {
   return best;
 }
 
-Row metric_row(const MetricValue& metric, const Json& history) {
+Row metric_row(const MetricValue& metric,
+               const std::vector<RunPoint>& history) {
   Row row = {metric.name,
              metric_text(metric.value, metric.is_share, kPlainStyle)};
   if (history.size() < 2) return row;
-  const Json& before = history.at(history.size() - 2);
-  row.push_back(change_text(metric.value - value_in(before, metric.name),
+  const RunPoint& before = history.at(history.size() - 2);
+  row.push_back(change_text(metric.value - before.found.at(metric.name),
                             metric.is_share));
-  const Json* best = best_of(history, metric);
+  const RunPoint* best = best_of(history, metric);
   row.push_back(best == nullptr ? kNone
-                                : metric_text(value_in(*best, metric.name),
+                                : metric_text(best->found.at(metric.name),
                                               metric.is_share, kPlainStyle));
-  row.push_back(best == nullptr ? kNone : best->at("epoch").dump());
+  row.push_back(best == nullptr ? kNone : std::to_string(best->epoch));
   return row;
 }
 
@@ -72,7 +66,7 @@ std::string aligned(const std::vector<Row>& rows) {
 }  // namespace
 
 std::string eval_table(const std::string& title, const EvalResult& result,
-                       const nlohmann::ordered_json& history) {
+                       const std::vector<RunPoint>& history) {
   Row head = {"metric", "value"};
   if (history.size() > 1) {
     head.insert(head.end(), {"change", "best", "epoch"});

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <string>
-
-#include <nlohmann/json.hpp>
+#include <vector>
 
 #include "kith/eval/evaluate.h"
+#include "kith/run/run_metrics.h"
 
 namespace kith {
 
@@ -12,11 +12,11 @@ namespace kith {
 /// value, the change since the evaluation before, and the best value of the run
 /// so far with its epoch. Shares are in percent, their changes in points.
 ///
-/// `history` are the run's evaluations as metrics.json has them, the last of
-/// them being `result`. The one before training is no best; metrics that only
+/// `history` are the run's evaluations so far, the last of them
+/// being `result`. The one before training is no best; metrics that only
 /// describe embeddings, such as rho, have none. Metrics that are lists are left
 /// out.
 std::string eval_table(const std::string& title, const EvalResult& result,
-                       const nlohmann::ordered_json& history);
+                       const std::vector<RunPoint>& history);
 
 }  // namespace kith

@@ -7,7 +7,7 @@
 #include "kith/core/file_lock.h"
 #include "kith/core/log.h"
 #include "kith/data/find_colour.h"
-#include "kith/train/run_place.h"
+#include "kith/run/run_place.h"
 
 namespace kith {
 namespace {

@@ -7,8 +7,8 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/json.h"
+#include "kith/run/run_place.h"
 #include "kith/train/export_text.h"
-#include "kith/train/run_place.h"
 
 namespace kith {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "kith/train/checkpoint.h"
+#include "kith/run/checkpoint.h"
 
 namespace kith {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kith/train/run_log.h"
+#include "kith/run/run_log.h"
 
 namespace kith {
 

@@ -3,7 +3,7 @@
 #include "kith/core/tensor.h"
 #include "kith/eval/descriptor.h"
 #include "kith/image/image.h"
-#include "kith/train/checkpoint.h"
+#include "kith/run/checkpoint.h"
 
 namespace kith {
 

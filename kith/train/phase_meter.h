@@ -1,20 +1,11 @@
 #pragma once
 
-#include <cstdint>
-
 #include <c10/core/Device.h>
 
 #include "kith/core/timer.h"
+#include "kith/run/run_log.h"
 
 namespace kith {
-
-/// What a phase of a step took.
-struct Phase {
-  double seconds = 0;
-  /// The most memory in use during the phase: of tensors on a GPU; on the CPU
-  /// of the process since its start.
-  int64_t peak_bytes = 0;
-};
 
 /// Measures the phases of a step one after another.
 class PhaseMeter {

@@ -9,9 +9,9 @@
 #include "kith/data/image_files.h"
 #include "kith/eval/embed_blocks.h"
 #include "kith/ops/pairwise.h"
+#include "kith/run/run_place.h"
 #include "kith/train/model_embedding.h"
 #include "kith/train/run_config.h"
-#include "kith/train/run_place.h"
 
 namespace kith {
 

@@ -10,7 +10,7 @@
 #include "kith/core/progress.h"
 #include "kith/data/data_set.h"
 #include "kith/eval/embed.h"
-#include "kith/train/checkpoint.h"
+#include "kith/run/checkpoint.h"
 
 namespace kith {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "kith/index/stored_index.h"
-#include "kith/train/checkpoint.h"
+#include "kith/run/checkpoint.h"
 
 namespace kith {
 

@@ -12,10 +12,11 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/io/safetensors.h"
-#include "kith/train/checkpoint.h"
+#include "kith/run/checkpoint.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/torch/loss_curve.h"
 #include "tests/support/torch/tensors.h"
 #include "tests/support/torch/tiny_run.h"
 
@@ -91,8 +92,7 @@ TEST_F(LargeBatchTest, ChunksTrainTheSameNetwork) {
                                     "eval.every=0"};
     all.insert(all.end(), changes.begin(), changes.end());
     make(all)->run();
-    const double loss =
-        read_loss_curve(folder_.file("log.jsonl")).back().second;
+    const double loss = loss_curve(folder_.file("log.jsonl")).back().second;
     std::filesystem::remove_all(folder_.file("log.jsonl"));
     return loss;
   };
@@ -108,7 +108,7 @@ TEST_F(LargeBatchTest, OutOfMemoryHalvesTheChunksOnceAndSaysSo) {
   ASSERT_EQ(log.warnings().size(), 1u);
   EXPECT_NE(log.warnings()[0].find("from 16 to 8"), std::string::npos)
       << log.warnings()[0];
-  EXPECT_EQ(read_loss_curve(folder_.file("log.jsonl")).size(), 3u);
+  EXPECT_EQ(loss_curve(folder_.file("log.jsonl")).size(), 3u);
 }
 
 // The attempt that failed is not counted by batch norm: everything is as if the

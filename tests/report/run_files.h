@@ -28,7 +28,7 @@ inline std::string step_line(int step, int epoch, double loss) {
          "\"backward\":612,\"optimizer\":612}}\n";
 }
 
-/// The values of an evaluation as eval_json() writes them.
+/// The values of an evaluation as kith train writes them.
 inline std::string eval_object(const std::string& metrics) {
   return "{\"queries\":40,\"gallery\":40,\"rules\":\"40 queries, gallery of "
          "40\",\"metrics\":{" +
@@ -42,9 +42,9 @@ inline std::string eval_line(int step, const std::string& metrics,
 }
 
 /// The folder of a run in a temporary folder.
-class RunFolder {
+class WrittenRun {
  public:
-  explicit RunFolder(const std::string& config = kRunConfig) {
+  explicit WrittenRun(const std::string& config = kRunConfig) {
     write("config.yaml", config);
   }
 

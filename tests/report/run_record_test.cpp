@@ -39,7 +39,7 @@ void expect_data_error(const std::string& folder, const std::string& text) {
 }
 
 TEST(RunRecord, ReadsStepsAndEvaluationsOfAFinishedRun) {
-  const RunFolder folder;
+  const WrittenRun folder;
   folder.write("log.jsonl", kTwoEpochs);
   folder.write("metrics.json", kMetrics);
   const RunRecord run = read_run(folder.path());
@@ -70,7 +70,7 @@ TEST(RunRecord, ReadsStepsAndEvaluationsOfAFinishedRun) {
 }
 
 TEST(RunRecord, MetricsHaveUnitsDefinitionsAndWhatWasBefore) {
-  const RunFolder folder;
+  const WrittenRun folder;
   folder.write("log.jsonl", kTwoEpochs);
   const RunRecord run = read_run(folder.path());
   EXPECT_FALSE(run.finished);
@@ -86,7 +86,7 @@ TEST(RunRecord, MetricsHaveUnitsDefinitionsAndWhatWasBefore) {
 }
 
 TEST(RunRecord, UnknownMetricsArePlainNumbers) {
-  const RunFolder folder;
+  const WrittenRun folder;
   folder.write("log.jsonl",
                eval_line(4, "\"medium/map\":0.5,\"novelty@3\":7.5"));
   const RunRecord run = read_run(folder.path());
@@ -98,9 +98,9 @@ TEST(RunRecord, UnknownMetricsArePlainNumbers) {
 }
 
 TEST(RunRecord, PublishedNumbersArePercentInTheConfiguration) {
-  const RunFolder folder(kRunConfig +
-                         "published: {source: \"Table 1\", "
-                         "recall_any@1: 63.8}\n");
+  const WrittenRun folder(kRunConfig +
+                          "published: {source: \"Table 1\", "
+                          "recall_any@1: 63.8}\n");
   folder.write("log.jsonl", kTwoEpochs);
   const RunRecord run = read_run(folder.path());
   EXPECT_EQ(run.published_source, "Table 1");
@@ -109,13 +109,13 @@ TEST(RunRecord, PublishedNumbersArePercentInTheConfiguration) {
 }
 
 TEST(RunRecord, APublishedNumberThatIsNoneIsNamed) {
-  const RunFolder folder(kRunConfig + "published: {map: high}\n");
+  const WrittenRun folder(kRunConfig + "published: {map: high}\n");
   folder.write("log.jsonl", "");
   expect_data_error(folder.path(), "config.yaml:8: 'published.map' is not a");
 }
 
 TEST(RunRecord, EvaluationsAreInTheMetricsWhereTheLogIsGone) {
-  const RunFolder folder;
+  const WrittenRun folder;
   folder.write("metrics.json",
                "{\"protocol\":\"standard\",\"split\":\"validation\",\"last\":" +
                    eval_object("\"recall_any@1\":0.75") +
@@ -138,7 +138,7 @@ std::string eval_file(double recall) {
 }
 
 TEST(RunRecord, EvalAddsMetricsOfTheSameNetworkAndCorruptions) {
-  const RunFolder folder;
+  const WrittenRun folder;
   folder.write("log.jsonl", kTwoEpochs);
   folder.write("metrics.json", kMetrics);
   folder.write("eval/metrics.json", eval_file(0.5));
@@ -154,7 +154,7 @@ TEST(RunRecord, EvalAddsMetricsOfTheSameNetworkAndCorruptions) {
 }
 
 TEST(RunRecord, EvalOfAnotherNetworkAddsNoMetrics) {
-  const RunFolder folder;
+  const WrittenRun folder;
   folder.write("log.jsonl", kTwoEpochs);
   folder.write("metrics.json", kMetrics);
   folder.write("eval/metrics.json", eval_file(0.75));
@@ -163,7 +163,7 @@ TEST(RunRecord, EvalOfAnotherNetworkAddsNoMetrics) {
 }
 
 TEST(RunRecord, EvalStandsForARunThatWasNeverEvaluated) {
-  const RunFolder folder;
+  const WrittenRun folder;
   folder.write("log.jsonl", step_line(1, 0, 0.5));
   folder.write("eval/metrics.json", eval_file(0.75));
   const RunRecord run = read_run(folder.path());
@@ -174,7 +174,7 @@ TEST(RunRecord, EvalStandsForARunThatWasNeverEvaluated) {
 }
 
 TEST(RunRecord, ALineThatWasCutOffIsLeftOut) {
-  const RunFolder folder;
+  const WrittenRun folder;
   for (const char* rest :
        {"{\"kind\":\"st", "{", "{\"kind\":\"step\",\"step"}) {
     folder.write("log.jsonl", step_line(1, 0, 0.5) + rest);
@@ -183,7 +183,7 @@ TEST(RunRecord, ALineThatWasCutOffIsLeftOut) {
 }
 
 TEST(RunRecord, ABrokenLineIsNamed) {
-  const RunFolder folder;
+  const WrittenRun folder;
   for (const std::string line :
        {"{\"kind\":\"st", "", "[]", "{}", "null", "{\"kind\":7}",
         "{\"kind\":\"step\"}", "{\"kind\":\"step\",\"step\":-1}",
@@ -200,7 +200,7 @@ TEST(RunRecord, ABrokenLineIsNamed) {
 }
 
 TEST(RunRecord, ALineWithoutEndIsNotReadWhole) {
-  const RunFolder folder;
+  const WrittenRun folder;
   folder.write("log.jsonl", "{}\n" + std::string(size_t{6} << 20, '['));
   expect_data_error(folder.path(), "log.jsonl:1: not a line");
   folder.write("log.jsonl",
@@ -209,7 +209,7 @@ TEST(RunRecord, ALineWithoutEndIsNotReadWhole) {
 }
 
 TEST(RunRecord, BrokenMetricsAreNamed) {
-  const RunFolder folder;
+  const WrittenRun folder;
   folder.write("log.jsonl", "");
   for (const char* text : {"", "{", "[]", "{}", "{\"last\":3,\"history\":[]}",
                            "{\"last\":null,\"history\":[{}]}"}) {

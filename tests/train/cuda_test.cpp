@@ -8,6 +8,7 @@
 #include "kith/ops/gpu.h"
 #include "kith/train/trainer.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/torch/loss_curve.h"
 #include "tests/support/torch/losses.h"
 #include "tests/support/torch/tensors.h"
 #include "tests/support/torch/tiny_run.h"
@@ -26,7 +27,7 @@ class CudaTraining : public ::testing::Test {
 
 std::vector<double> losses(const TempDir& folder) {
   std::vector<double> all;
-  for (const auto& [step, loss] : read_loss_curve(folder.file("log.jsonl"))) {
+  for (const auto& [step, loss] : loss_curve(folder.file("log.jsonl"))) {
     all.push_back(loss);
   }
   return all;

@@ -7,7 +7,7 @@
 namespace kith {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using History = std::vector<RunPoint>;
 
 EvalResult result(double recall, double intra) {
   EvalResult r;
@@ -19,17 +19,19 @@ EvalResult result(double recall, double intra) {
   return r;
 }
 
-Json point(int64_t epoch, const Json& recall, double intra) {
-  return {
-      {"epoch", epoch},
-      {"step", 10 * epoch},
-      {"metrics",
-       {{"recall_any@1", recall}, {"intra", intra}, {"spectrum", {0.5, 0.5}}}}};
+RunPoint point(int64_t epoch, double recall, double intra) {
+  return {epoch,
+          10 * epoch,
+          {{},
+           "",
+           {{"recall_any@1", recall},
+            {"intra", intra},
+            {"spectrum", NAN, {0.5, 0.5}}}}};
 }
 
 TEST(EvalTable, TheFirstHasValuesOnly) {
   EXPECT_EQ(eval_table("before training", result(0.25, 0.123456),
-                       Json::array({point(0, 0.25, 0.123456)})),
+                       History({point(0, 0.25, 0.123456)})),
             "before training\n"
             "  metric         value\n"
             "  recall_any@1  25.00%\n"
@@ -37,8 +39,8 @@ TEST(EvalTable, TheFirstHasValuesOnly) {
 }
 
 TEST(EvalTable, ShowsChangeAndBest) {
-  const Json history = Json::array({point(0, 0.995, 1), point(1, 0.97, 0.5),
-                                    point(2, 0.99, 0.4), point(3, 0.978, 0.5)});
+  const History history = History({point(0, 0.995, 1), point(1, 0.97, 0.5),
+                                   point(2, 0.99, 0.4), point(3, 0.978, 0.5)});
   EXPECT_EQ(eval_table("after epoch 3", result(0.978, 0.5), history),
             "after epoch 3\n"
             "  metric         value  change    best  epoch\n"
@@ -52,17 +54,16 @@ TEST(EvalTable, WhatOnlyDescribesHasNoBest) {
   r.metrics.back().is_share = false;
   r.metrics.back().better = Better::kNeither;
   const auto at = [](int64_t epoch) {
-    return Json{{"epoch", epoch}, {"step", epoch}, {"metrics", {{"rho", 0.5}}}};
+    return RunPoint{epoch, epoch, {{}, "", {{"rho", 0.5}}}};
   };
-  EXPECT_EQ(eval_table("after epoch 2", r, Json::array({at(1), at(2)})),
+  EXPECT_EQ(eval_table("after epoch 2", r, History({at(1), at(2)})),
             "after epoch 2\n"
             "  metric  value  change  best  epoch\n"
             "  rho       0.5      +0     -      -");
 }
 
 TEST(EvalTable, UndefinedValuesAreDashes) {
-  const Json history =
-      Json::array({point(1, Json(), 0.5), point(2, Json(), 0.5)});
+  const History history = History({point(1, NAN, 0.5), point(2, NAN, 0.5)});
   EXPECT_EQ(eval_table("after epoch 2", result(NAN, 0.5), history),
             "after epoch 2\n"
             "  metric        value  change  best  epoch\n"

@@ -10,7 +10,7 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/ops/pairwise.h"
-#include "kith/train/checkpoint.h"
+#include "kith/run/checkpoint.h"
 #include "kith/train/trainer.h"
 #include "kith/train/whiten_head.h"
 #include "tests/support/expect_error.h"

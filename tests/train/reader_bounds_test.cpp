@@ -15,11 +15,11 @@
 #include "kith/index/index_info.h"
 #include "kith/index/item_table.h"
 #include "kith/index/vector_index.h"
-#include "kith/report/run_files.h"
+#include "kith/run/checkpoint.h"
+#include "kith/run/eval_metrics.h"
+#include "kith/run/run_log.h"
+#include "kith/run/run_state.h"
 #include "kith/study/results.h"
-#include "kith/train/checkpoint.h"
-#include "kith/train/run_log.h"
-#include "kith/train/run_state.h"
 #include "tests/support/pth_files.h"
 
 namespace kith {
@@ -92,7 +92,6 @@ Files index_files() {
 }
 
 void read_log(const std::string& path) { read_run_log(path); }
-void read_curve(const std::string& path) { read_loss_curve(path); }
 void go_on_with_log(const std::string& path) { RunLog log(path, 10); }
 
 Files logs() {
@@ -125,9 +124,6 @@ Files logs() {
                 many_keys() + "}}\n";
        },
        read_log},
-      {"curve_keys", "log.jsonl",
-       [=] { return R"({"loss":1,)" + keys().substr(1); }, read_curve},
-      {"curve_nested", "log.jsonl", nested, read_curve, "log.jsonl:1"},
       {"continued_log_keys", "log.jsonl", [=] { return keys() + "\n"; },
        go_on_with_log},
       {"continued_log_nested", "log.jsonl", nested, go_on_with_log},
@@ -162,7 +158,7 @@ Files metrics() {
        "not the metrics.json"},
       {"study_metrics_keys", "metrics.json", run, read_of_study},
       {"study_metrics_nested", "metrics.json", nested, read_of_study,
-       "not the metrics of a run"},
+       "delete the run's folder to train it again"},
   };
 }
 

@@ -17,6 +17,7 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/torch/loss_curve.h"
 #include "tests/support/torch/memory_set.h"
 #include "tests/support/torch/tiny_run.h"
 
@@ -66,8 +67,7 @@ Outcome outcome(const TempDir& folder) {
   const char* best = "checkpoints/best.safetensors";
   return {text("metrics.json"), text("checkpoints/last.safetensors"),
           std::filesystem::exists(folder.file(best)) ? text(best) : "",
-          read_loss_curve(folder.file("log.jsonl")),
-          logged_evaluations(folder)};
+          loss_curve(folder.file("log.jsonl")), logged_evaluations(folder)};
 }
 
 /// Runs until the progress throws; whether it did.

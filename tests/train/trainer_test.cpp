@@ -12,10 +12,11 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
-#include "kith/train/checkpoint.h"
+#include "kith/run/checkpoint.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/torch/loss_curve.h"
 #include "tests/support/torch/memory_set.h"
 #include "tests/support/torch/tensors.h"
 #include "tests/support/torch/tiny_run.h"
@@ -48,7 +49,7 @@ TEST_F(TrainerTest, LearnsAndKeepsItsFolder) {
   EXPECT_EQ(trainer.steps_done(), 24);
   EXPECT_EQ(result.parts.at(0).queries, 48);
 
-  const auto curve = read_loss_curve(folder_.file("log.jsonl"));
+  const auto curve = loss_curve(folder_.file("log.jsonl"));
   ASSERT_EQ(curve.size(), 24u);
   const auto mean = [&](size_t begin) {
     double sum = 0;
@@ -172,7 +173,7 @@ TEST_F(TrainerTest, SameSeedSameRun) {
 TEST_F(TrainerTest, LogsEveryFewSteps) {
   train(tiny_config({"log.every=4", "train.epochs=2", "eval.every=0"}));
   std::vector<int64_t> steps;
-  for (const auto& [step, loss] : read_loss_curve(folder_.file("log.jsonl"))) {
+  for (const auto& [step, loss] : loss_curve(folder_.file("log.jsonl"))) {
     steps.push_back(step);
   }
   EXPECT_EQ(steps, (std::vector<int64_t>{4}));
@@ -181,7 +182,7 @@ TEST_F(TrainerTest, LogsEveryFewSteps) {
 TEST_F(TrainerTest, TrainsOnMinedTuples) {
   train(tiny_config(
       {"loss={name: contrastive}", "miner={name: random}", "train.epochs=1"}));
-  EXPECT_EQ(read_loss_curve(folder_.file("log.jsonl")).size(), 3u);
+  EXPECT_EQ(loss_curve(folder_.file("log.jsonl")).size(), 3u);
 }
 
 TEST_F(TrainerTest, BestIsTheSmallestOfADistanceWithinClasses) {
@@ -265,7 +266,7 @@ TEST_F(TrainerTest, StopsAtNanAndSaysWhere) {
   }
   EXPECT_EQ(count, 16);
   // Nothing of the bad step is kept.
-  EXPECT_EQ(read_loss_curve(folder_.file("log.jsonl")).size(), 1u);
+  EXPECT_EQ(loss_curve(folder_.file("log.jsonl")).size(), 1u);
   EXPECT_FALSE(
       std::filesystem::exists(folder_.file("checkpoints/last.safetensors")));
 }

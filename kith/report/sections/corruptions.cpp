@@ -18,7 +18,7 @@ struct Column {
   RecordedMetric metric;
 };
 
-double value_of(const CorruptionRow& row, const std::string& metric) {
+double value_of(const EvalMetrics::Corrupted& row, const std::string& metric) {
   const auto found = row.metrics.find(metric);
   return found == row.metrics.end() ? NAN : found->second;
 }
@@ -26,7 +26,7 @@ double value_of(const CorruptionRow& row, const std::string& metric) {
 /// A metric of a run's images as they are ("none") or corrupted in a way.
 double value_of(const RunRecord& run, const std::string& corruption,
                 const std::string& metric) {
-  for (const CorruptionRow& row : run.corruptions) {
+  for (const EvalMetrics::Corrupted& row : run.corruptions) {
     if (row.corruption == corruption) return value_of(row, metric);
   }
   return NAN;
@@ -35,7 +35,7 @@ double value_of(const RunRecord& run, const std::string& corruption,
 double mean_of_corrupted(const RunRecord& run, const std::string& metric) {
   double sum = 0;
   double count = 0;
-  for (const CorruptionRow& row : run.corruptions) {
+  for (const EvalMetrics::Corrupted& row : run.corruptions) {
     if (row.corruption == "none") continue;
     sum += value_of(row, metric);
     ++count;
@@ -48,7 +48,7 @@ std::vector<std::string> corruptions_of(const Report& report) {
   std::vector<std::string> names;
   std::set<std::string> seen = {"none"};
   for (const RunRecord& run : report.runs) {
-    for (const CorruptionRow& row : run.corruptions) {
+    for (const EvalMetrics::Corrupted& row : run.corruptions) {
       if (seen.insert(row.corruption).second) names.push_back(row.corruption);
     }
   }

@@ -1,21 +1,15 @@
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-
-#include <nlohmann/json.hpp>
 
 #include "kith/chart/mark_chart.h"
-#include "kith/core/error.h"
-#include "kith/core/file.h"
-#include "kith/core/json.h"
+#include "kith/run/run_folder.h"
+#include "kith/run/run_metrics.h"
 #include "kith/study/figure.h"
 #include "kith/study/figure_grid.h"
 #include "kith/study/figure_metric.h"
 
 namespace kith {
 namespace {
-
-constexpr uint64_t kMostBytes = uint64_t{1} << 28;
 
 struct SpectraOptions : FigureOptions {
   std::string y = "spectrum";
@@ -38,21 +32,12 @@ struct SpectraOptions : FigureOptions {
 /// The list that a run's last evaluation measured. Empty if there is none.
 std::vector<double> read_list(const std::string& folder,
                               const std::string& metric) {
-  using Json = nlohmann::ordered_json;
-  const std::string path = folder + "/metrics.json";
-  if (!std::filesystem::exists(path)) return {};  // folds have none together
-  std::vector<double> values;
-  try {
-    const Json json = parse_json(read_file(path, kMostBytes));
-    const Json& metrics = json.at("last").at("metrics");
-    if (!metrics.contains(metric) || !metrics.at(metric).is_array()) return {};
-    for (const Json& value : metrics.at(metric)) {
-      values.push_back(value.is_number() ? value.get<double>() : NAN);
-    }
-  } catch (const Json::exception&) {
-    throw DataError(path + ": not the metrics of a run");
-  }
-  return values;
+  const RunFolder run(folder);
+  if (!run.is_finished()) return {};  // folds have none together
+  const RunMetrics metrics = read_run_metrics(run.metrics());
+  if (!metrics.last) return {};
+  const StoredMetric* found = metrics.last->find(metric);
+  return found == nullptr ? std::vector<double>() : found->list;
 }
 
 class Spectra final : public Figure {

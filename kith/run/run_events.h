@@ -5,8 +5,8 @@
 
 #include "kith/data/data_set.h"
 #include "kith/eval/embedded_split.h"
-#include "kith/train/event_file.h"
-#include "kith/train/run_log.h"
+#include "kith/run/event_file.h"
+#include "kith/run/run_log.h"
 
 namespace kith {
 
@@ -17,6 +17,9 @@ struct Evaluation {
   double seconds = 0;
   EvalResult result;
   EmbeddedSplit split;  ///< What was scored.
+
+  /// What the run's files keep of it.
+  RunPoint point() const { return {epoch, step, stored(result)}; }
 };
 
 struct RunEventsOptions {

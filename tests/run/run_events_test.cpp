@@ -1,4 +1,4 @@
-#include "kith/train/run_events.h"
+#include "kith/run/run_events.h"
 
 #include <filesystem>
 #include <string>

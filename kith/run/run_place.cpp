@@ -1,4 +1,4 @@
-#include "kith/train/run_place.h"
+#include "kith/run/run_place.h"
 
 #include <filesystem>
 #include <utility>
@@ -6,6 +6,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/run/run_folder.h"
 
 namespace kith {
 namespace {
@@ -35,13 +36,6 @@ RunStart start_of(const ConfigNode& config) {
   const ConfigNode* section = config.find(kSection);
   return section == nullptr ? RunStart()
                             : read_options<RunStart>(*section, kSection);
-}
-
-/// The folder of a run by a file in it.
-fs::path run_at(const std::string& place) {
-  fs::path path = real_path(place);
-  if (!fs::is_directory(path)) path = path.parent_path();
-  return path.filename() == "checkpoints" ? path.parent_path() : path;
 }
 
 /// Relative paths of a configuration.
@@ -82,7 +76,8 @@ void follow_run(ConfigNode& config, const std::string& place) {
   RunStart start = start_of(config);
   if (start.folder.empty() || start.out.empty()) return;
   const fs::path then = fs::path(start.folder) / start.out;
-  const fs::path now = run_at(place);
+  const fs::path now =
+      fs::path(RunFolder::of(real_path(place).string()).path());
   if (real_path(then) == now) return;
   // From the run to where it was started, as it was then.
   const fs::path folder = real_path(

@@ -1,4 +1,4 @@
-#include "kith/train/proto_message.h"
+#include "kith/run/proto_message.h"
 
 #include <bit>
 

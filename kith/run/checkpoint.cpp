@@ -1,4 +1,4 @@
-#include "kith/train/checkpoint.h"
+#include "kith/run/checkpoint.h"
 
 #include <filesystem>
 #include <map>
@@ -11,7 +11,8 @@
 #include "kith/io/tensor_io.h"
 #include "kith/models/weights_hash.h"
 #include "kith/ops/finite.h"
-#include "kith/train/previous_checkpoint.h"
+#include "kith/run/previous_checkpoint.h"
+#include "kith/run/run_folder.h"
 
 namespace kith {
 namespace {
@@ -54,7 +55,7 @@ NamedTensors all_tensors(const CheckpointParts& parts,
   }
   if (parts.optimizer == nullptr) return all;
   all.insert(all.end(), parts.others.begin(), parts.others.end());
-  for (const auto& [name, tensor] : parts.optimizer->state()) {
+  for (const auto& [name, tensor] : *parts.optimizer) {
     all.emplace_back("optimizer." + name, tensor);
   }
   return all;
@@ -148,12 +149,10 @@ auto reading(const std::string& path, const Action& action) {
 }
 
 /// "last, best", of those that a run's folder has, or "none".
-std::string checkpoints_in(const std::string& folder) {
+std::string checkpoints_in(const RunFolder& folder) {
   std::vector<std::string> found;
   for (const char* which : {"last", "best"}) {
-    if (fs::exists(folder + "/" + which + ".safetensors")) {
-      found.emplace_back(which);
-    }
+    if (fs::exists(folder.checkpoint(which))) found.emplace_back(which);
   }
   return found.empty() ? "none" : join(found);
 }
@@ -229,10 +228,10 @@ WeightReport start_from_checkpoint(const std::string& path, EmbeddingNet& net) {
 
 std::string find_checkpoint(const std::string& path, const std::string& which) {
   if (!fs::is_directory(path)) return path;
-  const std::string folder = path + "/checkpoints";
-  const std::string file = folder + "/" + which + ".safetensors";
+  const RunFolder folder(path);
+  const std::string file = folder.checkpoint(which);
   if (fs::exists(file)) return file;
-  if (fs::is_directory(folder)) {
+  if (fs::is_directory(folder.checkpoints())) {
     throw DataError(path + ": this run has no " + which + " checkpoint (" +
                     file +
                     " does not exist); it has: " + checkpoints_in(folder));

@@ -1,4 +1,4 @@
-#include "kith/train/run_log.h"
+#include "kith/run/run_log.h"
 
 #include <string>
 #include <utility>
@@ -11,6 +11,7 @@
 #include "kith/core/file.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/torch/loss_curve.h"
 
 namespace kith {
 namespace {
@@ -35,7 +36,7 @@ class RunLogTest : public ::testing::Test {
   void write_steps(int64_t last) const {
     RunLog log(path(), 0);
     for (int64_t step = 1; step <= last; ++step) log.write(record(step));
-    log.write_eval(2, last, "{\"recall_any@1\": 0.5}", 1.5);
+    log.write({2, last, {{}, "", {{"recall_any@1", 0.5}}}}, 1.5);
   }
 
   TempDir folder_;
@@ -57,24 +58,24 @@ TEST_F(RunLogTest, WritesOneObjectALine) {
   EXPECT_EQ(eval.at("kind"), "eval");
   EXPECT_EQ(eval.at("epoch"), 2);
   EXPECT_EQ(eval.at("step"), 1);
-  EXPECT_EQ(eval.at("metrics").at("recall_any@1"), 0.5);
+  EXPECT_EQ(eval.at("metrics").at("metrics").at("recall_any@1"), 0.5);
   EXPECT_EQ(eval.at("seconds"), 1.5);
 }
 
 TEST_F(RunLogTest, LinesAreInTheFileAtOnce) {
   RunLog log(path(), 0);
   log.write(record(1));
-  EXPECT_EQ(read_loss_curve(path()), (Curve{{1, 1.0}}));
+  EXPECT_EQ(loss_curve(path()), (Curve{{1, 1.0}}));
 }
 
 TEST_F(RunLogTest, RemovesStepsBeyondTheCheckpoint) {
   write_steps(4);
   { RunLog log(path(), 2); }
-  EXPECT_EQ(read_loss_curve(path()), (Curve{{1, 1.0}, {2, 0.5}}));
+  EXPECT_EQ(loss_curve(path()), (Curve{{1, 1.0}, {2, 0.5}}));
   EXPECT_EQ(text().find("eval"), std::string::npos);
   RunLog log(path(), 2);
   log.write(record(3));
-  EXPECT_EQ(read_loss_curve(path()).size(), 3u);
+  EXPECT_EQ(loss_curve(path()).size(), 3u);
 }
 
 TEST_F(RunLogTest, KeepsTheEvaluationOfTheLastStep) {
@@ -92,7 +93,7 @@ TEST_F(RunLogTest, RemovesALineThatWasCutOff) {
   for (size_t size = second; size < third; size += 7) {
     folder_.write("log.jsonl", whole.substr(0, size));
     { RunLog log(path(), 100); }
-    EXPECT_EQ(read_loss_curve(path()), (Curve{{1, 1.0}})) << size;
+    EXPECT_EQ(loss_curve(path()), (Curve{{1, 1.0}})) << size;
   }
 }
 
@@ -103,7 +104,7 @@ TEST_F(RunLogTest, ANewRunStartsEmpty) {
 }
 
 TEST_F(RunLogTest, AnEvaluationBeforeTrainingIsKeptIfItsCheckpointWas) {
-  { RunLog(path(), -1).write_eval(0, 0, "{}", 1); }
+  { RunLog(path(), -1).write(RunPoint(), 1); }
   const std::string before = text();
   EXPECT_NE(before, "");
   { RunLog log(path(), 0); }
@@ -115,9 +116,8 @@ TEST_F(RunLogTest, AnEvaluationBeforeTrainingIsKeptIfItsCheckpointWas) {
 TEST_F(RunLogTest, ReadingNamesTheBadLine) {
   write_steps(1);
   folder_.write("log.jsonl", text() + "nonsense\n");
-  expect_error<DataError>([&] { read_loss_curve(path()); }, "log.jsonl:3");
-  expect_error<DataError>([&] { read_loss_curve(folder_.file("none")); },
-                          "none");
+  expect_error<DataError>([&] { loss_curve(path()); }, "log.jsonl:3");
+  expect_error<DataError>([&] { loss_curve(folder_.file("none")); }, "none");
 }
 
 TEST_F(RunLogTest, AFolderThatIsNotThereIsAnError) {

@@ -2,8 +2,9 @@
 
 #include <string>
 
-#include "kith/train/run_events.h"
-#include "kith/train/run_log.h"
+#include "kith/run/run_events.h"
+#include "kith/run/run_folder.h"
+#include "kith/run/run_log.h"
 
 namespace kith {
 
@@ -15,7 +16,7 @@ class Journal {
   /// What a killed run wrote of later steps is removed.
   Journal(const std::string& folder, int64_t last_step, const DataSet& data,
           const RunEventsOptions& options)
-      : log_(folder + "/log.jsonl", last_step),
+      : log_(RunFolder(folder).log(), last_step),
         events_(folder, last_step + 1, data, options) {}
 
   void write(const StepRecord& record) {
@@ -23,9 +24,8 @@ class Journal {
     events_.write(record);
   }
 
-  void write(const Evaluation& evaluation, const std::string& metrics_json) {
-    log_.write_eval(evaluation.epoch, evaluation.step, metrics_json,
-                    evaluation.seconds);
+  void write(const Evaluation& evaluation) {
+    log_.write(evaluation.point(), evaluation.seconds);
     events_.write(evaluation);
   }
 

@@ -6,7 +6,6 @@
 #include "kith/core/config.h"
 #include "kith/models/embedding_net.h"
 #include "kith/models/weights.h"
-#include "kith/train/optimizer.h"
 
 namespace kith {
 
@@ -27,7 +26,8 @@ struct CheckpointParts {
   EmbeddingNet& net;
   /// "loss.<name>", "memory.<name>", "pool.<name>"
   NamedTensors others = {};
-  const Optimizer* optimizer = nullptr;  ///< Null: the file is a model only.
+  /// The optimiser's state, without a prefix. Null: the file is a model only.
+  const NamedTensors* optimizer = nullptr;
 };
 
 void save_checkpoint(const std::string& path, const CheckpointParts& parts,

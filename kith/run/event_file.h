@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "kith/train/event_summary.h"
+#include "kith/run/event_summary.h"
 
 namespace kith {
 

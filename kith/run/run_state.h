@@ -1,21 +1,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
-
-#include <nlohmann/json.hpp>
+#include <vector>
 
 #include "kith/core/config.h"
+#include "kith/run/run_metrics.h"
 
 namespace kith {
 
 /// How far a run is: what its checkpoint keeps beside weights and optimiser.
 struct RunState {
-  int64_t epoch = 0;          ///< Epochs that are complete.
-  int64_t step_in_epoch = 0;  ///< Steps done of the next one.
-  int64_t step = 0;           ///< Steps done in all.
-  nlohmann::ordered_json history = nlohmann::ordered_json::array();
-  nlohmann::ordered_json best;
+  int64_t epoch = 0;              ///< Epochs that are complete.
+  int64_t step_in_epoch = 0;      ///< Steps done of the next one.
+  int64_t step = 0;               ///< Steps done in all.
+  std::vector<RunPoint> history;  ///< All evaluations.
+  std::optional<BestPoint> best;
 
   /// Nothing of the run is kept yet, no evaluation before training either.
   bool is_new() const { return step == 0 && history.empty(); }

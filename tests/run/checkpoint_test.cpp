@@ -1,4 +1,4 @@
-#include "kith/train/checkpoint.h"
+#include "kith/run/checkpoint.h"
 
 #include <cmath>
 #include <filesystem>
@@ -15,7 +15,8 @@
 #include "kith/core/file.h"
 #include "kith/io/safetensors.h"
 #include "kith/io/tensor_io.h"
-#include "kith/train/previous_checkpoint.h"
+#include "kith/run/previous_checkpoint.h"
+#include "kith/train/optimizer.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/torch/tensors.h"
@@ -80,7 +81,7 @@ void expect_same(const NamedTensors& a, const NamedTensors& b) {
 class CheckpointTest : public ::testing::Test {
  protected:
   CheckpointTest() : saved_(1), path_(folder_.file("a.safetensors")) {
-    save_checkpoint(path_, {saved_.net, {}, saved_.optimizer.get()},
+    save_checkpoint(path_, {saved_.net, {}, &saved_.optimizer->state()},
                     saved_.config, "{\"step\": 2}");
   }
 
@@ -109,7 +110,7 @@ class CheckpointTest : public ::testing::Test {
     Subject other(2);
     expect_error<DataError>(
         [&] {
-          load_checkpoint(path_, {other.net, {}, other.optimizer.get()});
+          load_checkpoint(path_, {other.net, {}, &other.optimizer->state()});
         },
         "a.safetensors", parts...);
   }
@@ -124,7 +125,7 @@ TEST_F(CheckpointTest, RefusesWeightsThatAreNoNumbers) {
     const torch::NoGradGuard no_grad;
     if (name.ends_with("running_mean")) tensor[0] = NAN;
   }
-  save_checkpoint(path_, {saved_.net, {}, saved_.optimizer.get()},
+  save_checkpoint(path_, {saved_.net, {}, &saved_.optimizer->state()},
                   saved_.config, "{\"step\": 2}");
   expect_refused(path_, "running_mean", "NaN or infinite", "optimizer.lr");
   expect_error<DataError>([&] { load_model(path_, c10::kCPU); },
@@ -133,7 +134,7 @@ TEST_F(CheckpointTest, RefusesWeightsThatAreNoNumbers) {
 
 TEST_F(CheckpointTest, RestoresEveryBit) {
   Subject other(2);
-  load_checkpoint(path_, {other.net, {}, other.optimizer.get()});
+  load_checkpoint(path_, {other.net, {}, &other.optimizer->state()});
   expect_same(other.all(), saved_.all());
   const CheckpointInfo info = read_checkpoint_info(path_);
   EXPECT_EQ(info.progress, "{\"step\": 2}");
@@ -227,7 +228,7 @@ TEST_F(CheckpointTest, AChangedBitIsAnError) {
     write_file(path_, bytes);
     Subject other(2);
     try {
-      load_checkpoint(path_, {other.net, {}, other.optimizer.get()});
+      load_checkpoint(path_, {other.net, {}, &other.optimizer->state()});
       expect_same(other.all(), saved_.all());
       EXPECT_EQ(to_yaml(read_checkpoint_info(path_).config),
                 to_yaml(saved_.config));

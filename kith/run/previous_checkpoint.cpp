@@ -1,4 +1,4 @@
-#include "kith/train/previous_checkpoint.h"
+#include "kith/run/previous_checkpoint.h"
 
 #include <filesystem>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "kith/train/event_summary.h"
+#include "kith/run/event_summary.h"
 
 #include <cmath>
 

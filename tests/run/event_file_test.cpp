@@ -1,4 +1,4 @@
-#include "kith/train/event_file.h"
+#include "kith/run/event_file.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,13 +3,17 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
-#include "kith/report/run_files.h"
+#include "kith/run/run_metrics.h"
 
 namespace kith {
 
+/// JSON of what is stored, for the readers and writers of kith/run. All of
+/// these throw OrderedJson::exception for what they do not expect.
 using OrderedJson = nlohmann::ordered_json;
 
 /// An entry of an object; null if it is not there.
@@ -20,14 +24,12 @@ inline const OrderedJson& field(const OrderedJson& object, const char* key) {
 }
 
 /// A number, NaN for null, which is how JSON writes what is not finite.
-/// OrderedJson::exception for anything else.
 inline double number_of(const OrderedJson& value) {
   return value.is_null() ? std::numeric_limits<double>::quiet_NaN()
                          : value.get<double>();
 }
 
 /// A count from 0 to 10^15, in which sums are far from overflow; 0 for null.
-/// OrderedJson::exception for anything else.
 inline int64_t count_of(const OrderedJson& value) {
   constexpr double kMost = 1e15;
   if (value.is_null()) return 0;
@@ -43,26 +45,21 @@ inline std::string text_of(const OrderedJson& value) {
   return value.is_null() ? std::string() : value.get<std::string>();
 }
 
-/// The entries of an object that are numbers or null, in their order; lists,
-/// texts and objects are left out. None for null. OrderedJson::exception for
-/// anything else.
-inline MetricNumbers numbers_of(const OrderedJson& object) {
-  MetricNumbers numbers;
-  if (object.is_null()) return numbers;
-  if (!object.is_object()) {
-    throw OrderedJson::type_error::create(0, "no object", &object);
-  }
-  for (const auto& [name, value] : object.items()) {
-    if (value.is_number() || value.is_null()) {
-      numbers.emplace_back(name, number_of(value));
-    }
-  }
-  return numbers;
-}
+/// The entries of an object that are numbers, null or lists of these, in their
+/// order; texts and objects are left out. None for null.
+std::vector<StoredMetric> metrics_of(const OrderedJson& object);
+OrderedJson json_of(const std::vector<StoredMetric>& metrics);
 
-/// {"rules": ..., "metrics": {...}}, as eval_json() writes it.
-inline EvalNumbers eval_numbers_of(const OrderedJson& object) {
-  return {numbers_of(object.at("metrics")), text_of(field(object, "rules"))};
-}
+/// {"queries": ..., "rules": ..., "metrics": {...}}
+StoredEval eval_of(const OrderedJson& object);
+OrderedJson json_of(const StoredEval& eval);
+
+/// The same with "epoch" and "step" in front.
+RunPoint point_of(const OrderedJson& object);
+OrderedJson json_of(const RunPoint& point);
+
+/// {"metric": ..., "value": ..., "epoch": ..., "step": ...}, or null.
+std::optional<BestPoint> best_of(const OrderedJson& object);
+OrderedJson json_of(const std::optional<BestPoint>& best);
 
 }  // namespace kith

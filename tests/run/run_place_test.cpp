@@ -1,12 +1,12 @@
-#include "kith/train/run_place.h"
+#include "kith/run/run_place.h"
 
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
 #include "kith/core/error.h"
+#include "kith/run/run_state.h"
 #include "kith/train/run_config.h"
-#include "kith/train/run_state.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/temp_dir.h"

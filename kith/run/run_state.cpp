@@ -1,15 +1,14 @@
-#include "kith/train/run_state.h"
+#include "kith/run/run_state.h"
 
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
 #include "kith/core/json.h"
 #include "kith/core/log.h"
+#include "kith/run/detail/stored_json.h"
 
 namespace kith {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Keys that change how a run is carried out but not its numbers.
 ConfigNode without_neutral_keys(ConfigNode tree) {
@@ -46,30 +45,36 @@ std::string difference(const ConfigNode& a, const ConfigNode& b,
 }  // namespace
 
 std::string RunState::dump() const {
-  return Json({{"epoch", epoch},
-               {"step_in_epoch", step_in_epoch},
-               {"step", step},
-               {"threads", torch::get_num_threads()},
-               {"history", history},
-               {"best", best}})
-      .dump();
+  OrderedJson json = {{"epoch", epoch},
+                      {"step_in_epoch", step_in_epoch},
+                      {"step", step},
+                      {"threads", torch::get_num_threads()},
+                      {"history", OrderedJson::array()},
+                      {"best", json_of(best)}};
+  for (const RunPoint& point : history) {
+    json["history"].push_back(json_of(point));
+  }
+  return json.dump();
 }
 
 void RunState::load(const std::string& text, const std::string& path) {
   try {
-    const Json json = parse_json(text);
+    const OrderedJson json = parse_json(text);
     epoch = json.at("epoch");
     step_in_epoch = json.at("step_in_epoch");
     step = json.at("step");
-    history = json.at("history");
-    best = json.at("best");
+    history.clear();
+    for (const OrderedJson& point : json.at("history")) {
+      history.push_back(point_of(point));
+    }
+    best = best_of(json.at("best"));
     if (json.at("threads") != torch::get_num_threads()) {
       log_warning("the run was started with option 'threads' " +
                   json.at("threads").dump() + " and goes on with " +
                   std::to_string(torch::get_num_threads()) +
                   ": results can differ in the last digits");
     }
-  } catch (const Json::exception&) {
+  } catch (const OrderedJson::exception&) {
     throw DataError(path + ": the state of the run in it cannot be read");
   }
 }

@@ -1,0 +1,50 @@
+#include "kith/run/run_folder.h"
+
+#include <filesystem>
+
+#include "kith/core/file.h"
+
+namespace kith {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMaxConfigBytes = uint64_t{4} << 20;
+
+}  // namespace
+
+RunFolder RunFolder::of(const std::string& place) {
+  fs::path path(place);
+  if (!fs::is_directory(path)) path = fs::absolute(path).parent_path();
+  if (path.filename().empty()) path = path.parent_path();  // "run/"
+  if (path.filename() == "checkpoints") path = path.parent_path();
+  return RunFolder(path.string());
+}
+
+std::string RunFolder::checkpoint(const std::string& which) const {
+  return checkpoints() + "/" + which + ".safetensors";
+}
+
+RunFolder RunFolder::fold(int64_t number) const {
+  return RunFolder(path_ + "/fold-" + std::to_string(number));
+}
+
+bool RunFolder::holds_run() const {
+  return fs::exists(config()) || fs::exists(selection().config());
+}
+
+bool RunFolder::is_finished() const { return fs::exists(metrics()); }
+
+bool RunFolder::has_diverged() const {
+  return fs::exists(bad_batch()) || fs::exists(diverged());
+}
+
+ConfigNode RunFolder::read_config() const {
+  return parse_config(read_file(config(), kMaxConfigBytes), config());
+}
+
+void RunFolder::write_config(const ConfigNode& tree) const {
+  write_file_atomically(config(), to_yaml(tree));
+}
+
+}  // namespace kith

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kith/core/config.h"
+
+namespace kith {
+
+/// The folder of a run: where each of its files lies. What is in them is read
+/// and written by the other headers of kith/run, and by nothing else.
+///
+///     config.yaml        the effective configuration
+///     log.jsonl          steps and evaluations as they came (run_log.h)
+///     metrics.json       all evaluations, once the run is finished
+///                        (run_metrics.h)
+///     events.out.tfevents.*            the log for TensorBoard (event_file.h)
+///     checkpoints/last.safetensors     to go on from (checkpoint.h)
+///     checkpoints/last.previous.safetensors    the one before it
+///     checkpoints/best.safetensors     of the best evaluation
+///     diverged.txt, bad_batch.txt      why it ended, and on which images
+///     eval/metrics.json  a later evaluation (eval_metrics.h)
+///     selection/         the run that chose the epoch on held-out classes
+///     fold-1/, ...       the runs of a cross validation
+///     study_config.yaml  what a study asked for
+class RunFolder {
+ public:
+  explicit RunFolder(std::string path) : path_(std::move(path)) {}
+
+  /// The folder of the run that a file or folder is of: "a/run" of
+  /// "a/run/checkpoints/last.safetensors", of "a/run/config.yaml" and of
+  /// "a/run".
+  static RunFolder of(const std::string& place);
+
+  const std::string& path() const { return path_; }
+  std::string config() const { return path_ + "/config.yaml"; }
+  std::string log() const { return path_ + "/log.jsonl"; }
+  std::string metrics() const { return path_ + "/metrics.json"; }
+  std::string checkpoints() const { return path_ + "/checkpoints"; }
+  /// `which`: "last" or "best".
+  std::string checkpoint(const std::string& which = "last") const;
+  std::string diverged() const { return path_ + "/diverged.txt"; }
+  std::string bad_batch() const { return path_ + "/bad_batch.txt"; }
+  std::string study_config() const { return path_ + "/study_config.yaml"; }
+  std::string eval() const { return path_ + "/eval"; }
+  std::string eval_metrics() const { return eval() + "/metrics.json"; }
+  RunFolder selection() const { return RunFolder(path_ + "/selection"); }
+  /// `number` is from 1.
+  RunFolder fold(int64_t number) const;
+
+  /// A run was begun here, or its selection was.
+  bool holds_run() const;
+  /// It was trained to its end.
+  bool is_finished() const;
+  /// It ended with a NaN, which it would meet again.
+  bool has_diverged() const;
+
+  /// DataError, with the line, if it is no configuration or there is none.
+  ConfigNode read_config() const;
+  void write_config(const ConfigNode& config) const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace kith
