@@ -4,7 +4,7 @@
 #include <torch/torch.h>
 
 #include "cli/common.h"
-#include "cli/metrics_table.h"
+#include "cli/metrics_report.h"
 #include "cli/score_flags.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
@@ -12,6 +12,8 @@
 #include "kith/data/ground_truth.h"
 #include "kith/eval/revisited.h"
 #include "kith/io/tensor_io.h"
+#include "kith/study/metrics_table.h"
+#include "kith/use/evaluate_run.h"
 
 namespace kith {
 namespace {
@@ -106,7 +108,8 @@ void run_metrics(const MetricsFlags& flags) {
   if (flags.score.format != "table") {
     const std::string name =
         std::filesystem::path(flags.embeddings).stem().string();
-    print_text(metrics_table(flags.score.format, {name, result}));
+    print_text(
+        metrics_table(flags.score.format, name, flags.score.report(result)));
     return;
   }
   print_metrics(result);

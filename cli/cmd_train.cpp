@@ -1,4 +1,6 @@
+#include <cstdio>
 #include <filesystem>
+#include <map>
 
 #include "cli/common.h"
 #include "cli/dry_run.h"
@@ -6,6 +8,7 @@
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/run/eval_metrics.h"
 #include "kith/run/run_place.h"
 #include "kith/train/experiment.h"
 
@@ -103,9 +106,13 @@ void run_train(const TrainFlags& flags) {
       train_experiment(config, folder, device, flags.resume, progress_bar());
   log_info("the run is in " + folder);
   if (flags.json) {
-    print_json(metrics_json(result));
+    std::printf("%s", eval_metrics_json({result}).c_str());
   } else if (config.eval.evaluates()) {
-    print_metrics(result, published_column(config.tree));
+    std::map<std::string, double> shares;
+    for (const auto& [name, value] : config.published) {
+      shares[name] = value / 100;
+    }
+    print_metrics(result, published_column(shares, config.published_source));
   }
 }
 

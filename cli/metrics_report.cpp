@@ -6,8 +6,6 @@
 #include <set>
 
 #include "cli/common.h"
-#include "kith/core/log.h"
-#include "kith/core/memory.h"
 #include "kith/core/number_text.h"
 #include "kith/core/quote.h"
 #include "kith/eval/metric_name.h"
@@ -45,18 +43,10 @@ void print_corruption_row(const std::string& name, const EvalResult& columns,
 
 }  // namespace
 
-std::vector<MetricColumn> published_column(const ConfigNode& config) {
-  const ConfigNode* section = config.find("published");
-  if (section == nullptr || !section->is_map()) return {};
-  MetricColumn column{"published", {}, ""};
-  for (const auto& [name, value] : section->entries) {
-    if (name == "source") {
-      column.source = value.scalar;
-    } else {
-      column.values[name] = std::stod(value.scalar) / 100;
-    }
-  }
-  return {column};
+std::vector<MetricColumn> published_column(
+    const std::map<std::string, double>& shares, const std::string& source) {
+  if (shares.empty() && source.empty()) return {};
+  return {{"published", shares, source}};
 }
 
 void print_metrics(const EvalResult& result,
@@ -104,19 +94,6 @@ void print_definitions(const EvalResult& result) {
     const std::string name = MetricName::parse(m.name).general();
     if (seen.insert(name).second) print_line(name + ": " + m.definition);
   }
-}
-
-void log_scoring(const EvalResult& result, double seconds) {
-  int64_t queries = 0;
-  for (const EvalPart& part : result.parts) queries += part.queries;
-  char text[160];
-  std::snprintf(
-      text, sizeof(text),
-      "scored %lld queries in %.2f s; peak memory of the process "
-      "%lld MB",
-      static_cast<long long>(queries), seconds,
-      static_cast<long long>(peak_resident_bytes().value_or(0) >> 20));
-  log_info(text);
 }
 
 void print_corruptions(const EvalResult& clean,

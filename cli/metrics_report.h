@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "kith/core/config.h"
 #include "kith/eval/corruption_suite.h"
 #include "kith/eval/evaluate.h"
 
@@ -17,8 +16,9 @@ struct MetricColumn {
   std::string source = {};  ///< Where they are from, if they are cited.
 };
 
-/// The numbers of a configuration's `published` section; none without one.
-std::vector<MetricColumn> published_column(const ConfigNode& config);
+/// Numbers that a paper printed; none if nothing is known of them.
+std::vector<MetricColumn> published_column(
+    const std::map<std::string, double>& shares, const std::string& source);
 
 /// The metrics as a table, with the rules they stand on.
 void print_metrics(const EvalResult& result,
@@ -26,10 +26,6 @@ void print_metrics(const EvalResult& result,
 
 /// "recall_any@k: share of queries ...": each metric of the table once.
 void print_definitions(const EvalResult& result);
-
-/// Logs how long scoring took and the most memory the process held: on standard
-/// error, for the results themselves are the same every time.
-void log_scoring(const EvalResult& result, double seconds);
 
 /// A table: a row for each corruption, the clean images above, the mean of the
 /// corruptions below; a column for each metric.

@@ -12,6 +12,7 @@
 #include "kith/image/decode.h"           // image files to pictures
 #include "kith/samplers/sampler.h"      // which images make a batch
 #include "kith/data/augment.h"          // random changes of training images
+#include "kith/data/corruptions.h"      // damages to measure robustness with
 #include "kith/data/loader.h"           // decoding ahead
 #include "kith/models/embedding_net.h"  // backbone and head
 #include "kith/models/weights.h"        // pretrained backbones
@@ -41,6 +42,7 @@
 #include "kith/study/study.h"           // many trainings, what they differ in
 #include "kith/study/sweep.h"           // running them
 #include "kith/use/embed_images.h"      // descriptors of a run's network
+#include "kith/use/evaluate_run.h"      // metrics of a run, corruptions
 #include "kith/use/make_index.h"        // of images or embeddings
 #include "kith/use/change_index.h"      // adding and removing
 #include "kith/use/index_model.h"       // the network that made it

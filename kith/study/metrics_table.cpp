@@ -1,4 +1,4 @@
-#include "cli/metrics_table.h"
+#include "kith/study/metrics_table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -36,6 +36,17 @@ const std::map<std::string, std::string>& printed_names() {
   return names;
 }
 
+constexpr const char* kPublished = "published";
+
+struct TabledModel {
+  const std::string& name;
+  const EvalReport& report;
+};
+
+bool has_published(const EvalReport& report) {
+  return !report.published.empty() || !report.published_source.empty();
+}
+
 /// The places of the metrics that are one number.
 std::vector<size_t> columns_of(const EvalResult& result) {
   std::vector<size_t> columns;
@@ -56,10 +67,9 @@ double half_width(const MetricValue& metric) {
   return (metric.interval->high - metric.interval->low) / 2;
 }
 
-double published_value(const MetricColumn& published,
-                       const MetricValue& metric) {
-  const auto found = published.values.find(metric.name);
-  return found == published.values.end() ? kUnknown
+double published_value(const EvalReport& report, const MetricValue& metric) {
+  const auto found = report.published.find(metric.name);
+  return found == report.published.end() ? kUnknown
                                          : in_percent(metric, found->second);
 }
 
@@ -100,76 +110,77 @@ TextTable empty_table(const char* first, const EvalResult& result,
   return table;
 }
 
-TextTable model_table(const ScoredModel& model, const Style& style) {
-  TextTable table = empty_table("Model", model.result, style);
+TextTable model_table(const TabledModel& model, const Style& style) {
+  TextTable table = empty_table("Model", model.report.result, style);
   std::vector<std::string> words = {style.text(model.name)};
-  for (size_t m : columns_of(model.result)) {
-    const MetricValue& metric = model.result.metrics[m];
+  for (size_t m : columns_of(model.report.result)) {
+    const MetricValue& metric = model.report.result.metrics[m];
     words.push_back(plus_minus_text(metric.value, half_width(metric),
                                     metric.is_share, style.plus_minus,
                                     kPaperStyle));
   }
   table.rows.push_back(std::move(words));
-  for (const MetricColumn& published : model.published) {
-    words = {style.text(published.title)};
-    for (size_t m : columns_of(model.result)) {
+  if (has_published(model.report)) {
+    words = {style.text(kPublished)};
+    for (size_t m : columns_of(model.report.result)) {
       words.push_back(published_number(
-          published_value(published, model.result.metrics[m]), "-"));
+          published_value(model.report, model.report.result.metrics[m]), "-"));
     }
     table.rows.push_back(std::move(words));
   }
   return table;
 }
 
-TextTable corruption_table(const ScoredModel& model, const Style& style) {
-  TextTable table = empty_table("Images", model.result, style);
+TextTable corruption_table(const TabledModel& model, const Style& style) {
+  TextTable table = empty_table("Images", model.report.result, style);
   const auto add = [&](const std::string& name, const auto& value) {
     std::vector<std::string> words = {style.text(name)};
-    for (size_t m : columns_of(model.result)) {
-      const MetricValue& metric = model.result.metrics[m];
+    for (size_t m : columns_of(model.report.result)) {
+      const MetricValue& metric = model.report.result.metrics[m];
       words.push_back(metric_text(value(m), metric.is_share, kPaperStyle));
     }
     table.rows.push_back(std::move(words));
   };
-  add("clean", [&](size_t m) { return model.result.metrics[m].value; });
-  for (const CorruptedResult& one : model.corrupted) {
+  add("clean", [&](size_t m) { return model.report.result.metrics[m].value; });
+  for (const CorruptedResult& one : model.report.corrupted) {
     add(one.corruption, [&](size_t m) { return one.result.metrics[m].value; });
   }
   add("mean of corrupted",
-      [&](size_t m) { return mean_of_corrupted(model.corrupted, m); });
+      [&](size_t m) { return mean_of_corrupted(model.report.corrupted, m); });
   return table;
 }
 
 /// What the numbers are and what they stand on, below the table.
-std::string notes(const ScoredModel& model, const std::string& plus_minus) {
+std::string notes(const TabledModel& model, const std::string& plus_minus) {
   bool with_interval = false;
-  for (size_t m : columns_of(model.result)) {
-    with_interval |= std::isfinite(half_width(model.result.metrics[m]));
+  for (size_t m : columns_of(model.report.result)) {
+    with_interval |= std::isfinite(half_width(model.report.result.metrics[m]));
   }
   std::string text = "Shares in percent";
   if (with_interval) text += "," + plus_minus + "half of the 95% interval";
   text += ".";
-  for (const MetricColumn& published : model.published) {
-    if (published.source.empty()) continue;
-    text += " " + published.title + ": " + published.source + ".";
+  if (const std::string& source = model.report.published_source;
+      !source.empty()) {
+    text += std::string(" ") + kPublished + ": " + source + ".";
   }
-  return replaced(text + " " + model.result.protocol_line(), {{'\n', "; "}}) +
+  return replaced(text + " " + model.report.result.protocol_line(),
+                  {{'\n', "; "}}) +
          ".";
 }
 
-std::string markdown(const ScoredModel& model) {
+std::string markdown(const TabledModel& model) {
   const Style style = {" ± ", [](const std::string& text) { return text; }};
   std::string text = markdown_table(model_table(model, style)) + "\n" +
                      notes(model, style.plus_minus) + "\n";
-  if (model.corrupted.empty()) return text;
+  if (model.report.corrupted.empty()) return text;
   return text + "\n" + markdown_table(corruption_table(model, style));
 }
 
-std::string latex(const ScoredModel& model) {
+std::string latex(const TabledModel& model) {
   const Style style = {" $\\pm$ ", latex_text};
   std::string text = latex_table(model_table(model, style), 1) + "% " +
                      notes(model, " +- ") + "\n";
-  if (model.corrupted.empty()) return text;
+  if (model.report.corrupted.empty()) return text;
   return text + "\n" + latex_table(corruption_table(model, style), 1);
 }
 
@@ -186,26 +197,26 @@ void add_csv_fields(const EvalResult& result, std::vector<std::string>& words) {
   }
 }
 
-std::string csv(const ScoredModel& model) {
+std::string csv(const TabledModel& model) {
   TextTable table;
   table.head = {"model", "images"};
-  for (size_t m : columns_of(model.result)) {
-    table.head.push_back(model.result.metrics[m].name);
-    table.head.push_back(model.result.metrics[m].name + " half width");
+  for (size_t m : columns_of(model.report.result)) {
+    table.head.push_back(model.report.result.metrics[m].name);
+    table.head.push_back(model.report.result.metrics[m].name + " half width");
   }
   std::vector<std::string> words = {model.name, "clean"};
-  add_csv_fields(model.result, words);
+  add_csv_fields(model.report.result, words);
   table.rows.push_back(words);
-  for (const CorruptedResult& one : model.corrupted) {
+  for (const CorruptedResult& one : model.report.corrupted) {
     words = {model.name, one.corruption};
     add_csv_fields(one.result, words);
     table.rows.push_back(words);
   }
-  for (const MetricColumn& published : model.published) {
-    words = {published.title, "clean"};
-    for (size_t m : columns_of(model.result)) {
+  if (has_published(model.report)) {
+    words = {kPublished, "clean"};
+    for (size_t m : columns_of(model.report.result)) {
       words.push_back(published_number(
-          published_value(published, model.result.metrics[m]), ""));
+          published_value(model.report, model.report.result.metrics[m]), ""));
       words.emplace_back();
     }
     table.rows.push_back(words);
@@ -223,7 +234,9 @@ std::string paper_name(const std::string& metric) {
          (name.number.empty() ? "" : "@" + name.number);
 }
 
-std::string metrics_table(const std::string& format, const ScoredModel& model) {
+std::string metrics_table(const std::string& format, const std::string& name,
+                          const EvalReport& report) {
+  const TabledModel model{name, report};
   if (format == "csv") return csv(model);
   return format == "latex" ? latex(model) : markdown(model);
 }

@@ -1,0 +1,232 @@
+#include "kith/use/evaluate_run.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+
+#include <torch/torch.h>
+
+#include "kith/core/error.h"
+#include "kith/core/file.h"
+#include "kith/core/log.h"
+#include "kith/core/memory.h"
+#include "kith/core/timer.h"
+#include "kith/eval/diagnose_split.h"
+#include "kith/eval/embedded_split.h"
+#include "kith/image/encode.h"
+#include "kith/run/checkpoint.h"
+#include "kith/run/run_place.h"
+#include "kith/train/run_config.h"
+
+namespace kith {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The run's configuration, in which other data is described by a
+/// configuration of its own: its `eval` is laid over the run's, and published
+/// numbers are its own. Metrics and numbers of the run are not for other data.
+ConfigNode with_data(const std::string& data, ConfigNode config) {
+  if (data.empty()) return config;
+  config.set("published", ConfigNode());
+  if (ConfigNode* section = config.find("eval")) {
+    std::erase_if(section->entries,
+                  [](const auto& entry) { return entry.first == "metrics"; });
+  }
+  if (!data.ends_with(".yaml") && !data.ends_with(".yml")) return config;
+  const ConfigNode other = load_config(data);
+  for (const char* key : {"eval", "published"}) {
+    const ConfigNode* section = other.find(key);
+    if (section == nullptr) continue;
+    ConfigNode over = ConfigNode::map();
+    over.set(key, *section);
+    merge_config(config, over);
+  }
+  return config;
+}
+
+/// The run's own evaluation options with those that are asked for laid over.
+EvalOptions eval_options(const EvaluateRunOptions& asked,
+                         const ConfigNode& config,
+                         const std::string& data_set) {
+  EvalOptions options;
+  if (const ConfigNode* section = config.find("eval")) {
+    options = read_options<EvalOptions>(*section, "eval");
+  }
+  // Metrics of the run are for its own protocol.
+  if (!asked.protocol.empty() && asked.protocol != options.protocol) {
+    options.protocol = asked.protocol;
+    options.metrics.clear();
+  }
+  if (!asked.split.empty()) options.split = asked.split;
+  if (!asked.metrics.empty()) options.metrics = asked.metrics;
+  if (options.metrics.empty()) {
+    options.metrics = usual_metrics(options.protocol, data_set);
+  }
+  asked.descriptor.apply(options.descriptor);
+  return options;
+}
+
+/// RUN/eval, or a folder beside a checkpoint that is in no run.
+std::string default_folder(const std::string& model) {
+  const fs::path path(model);
+  if (fs::is_directory(path)) return (path / "eval").string();
+  const fs::path folder = fs::absolute(path).parent_path();
+  if (folder.filename() == "checkpoints") {
+    return (folder.parent_path() / "eval").string();
+  }
+  return (folder / (path.stem().string() + "-eval")).string();
+}
+
+std::string model_name(const std::string& model) {
+  fs::path path = fs::absolute(model).lexically_normal();
+  if (path.filename().empty()) path = path.parent_path();  // "run/"
+  if (fs::is_directory(path)) return path.filename().string();
+  const fs::path folder = path.parent_path();
+  if (folder.filename() != "checkpoints") return path.stem().string();
+  return folder.parent_path().filename().string();
+}
+
+void add_published(const ConfigNode& config, EvalReport& report) {
+  const ConfigNode* section = config.find("published");
+  if (section == nullptr || !section->is_map()) return;
+  for (const auto& [name, value] : section->entries) {
+    if (name == "source") {
+      report.published_source = value.scalar;
+    } else {
+      report.published[name] = std::stod(value.scalar) / 100;
+    }
+  }
+}
+
+/// One evaluation of a model: its parts, in the order they are used.
+struct RunEvaluation {
+  const EvaluateRunOptions& asked;
+  const LoadedModel& model;
+  const DataSet& data;
+  const Protocol& protocol;
+  const EvalOptions& options;
+  Split split;
+  EmbedOptions embed;
+  std::vector<NamedMetric> metrics;
+};
+
+EmbeddedSplit embed_images_of(const RunEvaluation& evaluation,
+                              const EmbedOptions& embed, Progress& progress) {
+  return embed_split(*evaluation.model.net, evaluation.data, evaluation.split,
+                     evaluation.protocol, embed, progress);
+}
+
+std::vector<CorruptedResult> score_corrupted(const RunEvaluation& evaluation,
+                                             Progress& progress) {
+  std::vector<CorruptedResult> results;
+  EmbedOptions embed = evaluation.embed;
+  EvaluateOptions scoring = evaluation.asked.scoring;
+  scoring.by_query = false;
+  for (const NamedCorruption& corruption : evaluation.asked.corruptions) {
+    log_info("corruption " + corruption.name);
+    embed.change = change_of(corruption, scoring.seed);
+    results.push_back(
+        {corruption.name,
+         evaluate_split(embed_images_of(evaluation, embed, progress),
+                        evaluation.metrics, scoring)});
+  }
+  return results;
+}
+
+/// Scores and writes everything.
+EvaluatedRun score(const RunEvaluation& evaluation, const std::string& folder,
+                   Progress& progress) {
+  const EvaluateRunOptions& asked = evaluation.asked;
+  const EmbeddedSplit embedded =
+      embed_images_of(evaluation, evaluation.embed, progress);
+  const Timer timer;
+  EvaluatedRun run;
+  run.name = model_name(asked.model);
+  run.folder = folder;
+  EvalReport& report = run.report;
+  report.result = evaluate_split(embedded, evaluation.metrics, asked.scoring);
+  log_scoring(report.result, timer.seconds());
+  report.protocol = evaluation.options.protocol;
+  report.split = split_name(evaluation.split);
+  report.resamples = asked.scoring.bootstrap;
+  report.seed = static_cast<int64_t>(asked.scoring.seed);
+  report.by_class = asked.scoring.by_query;
+  report.class_names = &evaluation.data.list().class_names;
+  add_published(evaluation.model.config, report);
+  if (!asked.corruptions.empty()) {
+    report.corrupted = score_corrupted(evaluation, progress);
+    write_png(folder + "/corruptions.png",
+              corruption_examples(evaluation.data, embedded.rows_of,
+                                  evaluation.model.net->input(),
+                                  asked.corruptions, asked.scoring.seed));
+  }
+  run.json = eval_metrics_json(report);
+  report.class_names = nullptr;  // they go with the data
+  write_file_atomically(folder + "/metrics.json", run.json);
+  if (asked.diagnostics) {
+    write_file_atomically(
+        folder + "/diagnostics.json",
+        diagnose_split(embedded, evaluation.data,
+                       {asked.scoring.memory_mb, worker_count(0)}, progress) +
+            "\n");
+  }
+  return run;
+}
+
+}  // namespace
+
+EvaluatedRun evaluate_run(const EvaluateRunOptions& asked, c10::Device device,
+                          Progress& progress) {
+  // Twice the same bytes: no choice of algorithms by how long they take.
+  at::globalContext().setBenchmarkCuDNN(false);
+  at::globalContext().setDeterministicCuDNN(true);
+  LoadedModel model = load_model(asked.model, device);
+  follow_run(model.config, asked.model);
+  model.config = with_data(asked.data, std::move(model.config));
+  const ConfigNode* section = model.config.find("data");
+  if (asked.data.empty() && section == nullptr) {
+    throw DataError(asked.model +
+                    ": no data section in the checkpoint; give option 'data'");
+  }
+  const EvalOptions options = eval_options(
+      asked, model.config,
+      asked.data.empty() ? section->find("name")->scalar : std::string());
+  std::vector<NamedMetric> metrics = parse_metrics(options.metrics);
+  const std::unique_ptr<Protocol> protocol =
+      protocol_registry()
+          .at(options.protocol, "option 'protocol'")
+          .make(ConfigNode::map(), "protocol");
+  const std::unique_ptr<DataSet> data =
+      asked.data.empty() ? make_data_set(run_data(model.config))
+                         : data_from_path(asked.data);
+  EmbedOptions embed{options.batch, {worker_count(0), 2}};
+  embed.descriptor = options.descriptor;
+  embed.network = find_checkpoint(asked.model);
+  const std::optional<Whitening> whitening = make_whitening(
+      asked.descriptor.whitening, *model.net, *data, embed, progress);
+  if (whitening) embed.whitening = &*whitening;
+
+  const std::string folder =
+      asked.out.empty() ? default_folder(asked.model) : asked.out;
+  fs::create_directories(folder);
+  if (whitening) whitening->save(folder + "/whitening.safetensors");
+  return score({asked, model, *data, *protocol, options,
+                eval_split(options, data->list()), embed, std::move(metrics)},
+               folder, progress);
+}
+
+void log_scoring(const EvalResult& result, double seconds) {
+  int64_t queries = 0;
+  for (const EvalPart& part : result.parts) queries += part.queries;
+  char text[160];
+  std::snprintf(
+      text, sizeof(text),
+      "scored %lld queries in %.2f s; peak memory of the process "
+      "%lld MB",
+      static_cast<long long>(queries), seconds,
+      static_cast<long long>(peak_resident_bytes().value_or(0) >> 20));
+  log_info(text);
+}
+
+}  // namespace kith

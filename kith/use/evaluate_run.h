@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kith/core/device.h"
+#include "kith/core/progress.h"
+#include "kith/eval/corruption_suite.h"
+#include "kith/run/eval_metrics.h"
+#include "kith/use/embed_images.h"
+
+namespace kith {
+
+/// How a trained network is evaluated. What is empty is as its run's
+/// configuration says.
+struct EvaluateRunOptions {
+  std::string model = {};  ///< A run, a checkpoint or an export.
+  /// Other data: a configuration (its `eval` and `published` count too), a list
+  /// or a folder of images.
+  std::string data = {};
+  std::string protocol = {};
+  std::string split = {};  ///< "train", "validation" or "test".
+  /// Such as "recall_any@1,10"; usually the run's, or those of the protocol.
+  std::vector<std::string> metrics = {};
+  DescriptorChoice descriptor = {};
+  EvaluateOptions scoring = {.bootstrap = 1000};
+  /// Scored too, one after the other; their pictures are in corruptions.png.
+  std::vector<NamedCorruption> corruptions = {};
+  bool diagnostics = false;  ///< Write diagnostics.json (see diagnose_split).
+  std::string out = {};      ///< The folder; usually RUN/eval.
+};
+
+struct EvaluatedRun {
+  std::string name;  ///< What tables call the model: its run's folder or file.
+  EvalReport report;
+  std::string json;    ///< metrics.json, as it was written.
+  std::string folder;  ///< Where.
+};
+
+/// Evaluates a network, and writes metrics.json and what else is wanted to a
+/// folder. The same bytes every time, on the same machine.
+EvaluatedRun evaluate_run(const EvaluateRunOptions& options, c10::Device device,
+                          Progress& progress = silent_progress());
+
+/// Logs how long scoring took and the most memory the process held: the results
+/// themselves are the same every time.
+void log_scoring(const EvalResult& result, double seconds);
+
+}  // namespace kith
