@@ -9,12 +9,15 @@
 #include "kith/core/progress.h"         // where progress goes
 #include "kith/io/tensor_io.h"        // .npy files as tensors
 #include "kith/data/data_set.h"         // image lists and pictures
+#include "kith/data/generated_sets.h"   // glyphs, landmarks, points
 #include "kith/image/decode.h"           // image files to pictures
 #include "kith/samplers/sampler.h"      // which images make a batch
 #include "kith/data/augment.h"          // random changes of training images
+#include "kith/data/augmentations.h"    // those there are
 #include "kith/data/corruptions.h"      // damages to measure robustness with
 #include "kith/data/loader.h"           // decoding ahead
 #include "kith/models/embedding_net.h"  // backbone and head
+#include "kith/models/backbones.h"      // those there are
 #include "kith/models/weights.h"        // pretrained backbones
 #include "kith/ops/pairwise.h"          // distances and similarities
 #include "kith/miners/miner.h"          // which tuples a loss sees
@@ -25,6 +28,8 @@
 #include "kith/train/export_model.h"    // for use elsewhere
 #include "kith/train/model_embedding.h" // as the run was evaluated
 #include "kith/train/trainer.h"         // the loop
+#include "kith/train/optimizers.h"      // SGD, Adam, AdamW
+#include "kith/train/schedules.h"       // learning rates
 #include "kith/train/experiment.h"      // selection, then the final run
 #include "kith/index/rows.h"            // embeddings in memory or in a file
 #include "kith/index/flat.h"            // exact search

@@ -28,9 +28,9 @@ struct InputOptions {
   int64_t long_side = 0;
   int64_t multiple = 32;
   std::string filter = "bilinear";
-  std::string colour = "auto";  ///< Until settle() knows that of the data.
-  std::vector<double> mean;     ///< Empty: the usual one of the colour.
-  std::vector<double> std;
+  std::string colour = "auto";    ///< Until settle() knows that of the data.
+  std::vector<double> mean = {};  ///< Empty: the usual one of the colour.
+  std::vector<double> std = {};
 
   /// Fills in what the user left open. `found` is the colour of the data, grey
   /// or rgb, or auto if it is not known yet; then colour, mean and std stay as

@@ -14,7 +14,7 @@ namespace kith {
 
 /// Options of a `model:` section beside `input`, `backbone` and `head`.
 struct ModelOptions {
-  std::string weights;                ///< Loaded by the trainer, not here.
+  std::string weights = {};           ///< Loaded by the trainer, not here.
   std::string bn = "train";           ///< BackboneInput::batch_norm
   std::string precision = "float32";  ///< On a GPU; a CPU takes float32.
 

@@ -25,7 +25,7 @@ struct TrainOptions {
   bool final = true;
   int64_t folds = 0;
   int64_t fold = 1;
-  std::string init_from;
+  std::string init_from = {};
   int64_t cache_mb = 0;
   int64_t tune = 0;
   int64_t memory = 0;
@@ -45,12 +45,12 @@ struct TrainOptions {
 struct EvalOptions {
   std::string protocol = "standard";
   std::string split = "auto";
-  std::vector<std::string> metrics;
+  std::vector<std::string> metrics = {};
   std::string best = "recall_any@1";
   int64_t every = 0;
   bool before = false;
   int64_t batch = 256;
-  DescriptorOptions descriptor;
+  DescriptorOptions descriptor = {};
 
   /// Whether a run is evaluated at all: `split` is not "none".
   bool evaluates() const { return split != "none"; }
