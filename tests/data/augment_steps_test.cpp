@@ -1,13 +1,13 @@
 // The steps for photographs: crops, flips and colours.
 #include <cmath>
-#include <memory>
-#include <string>
+#include <typeinfo>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "kith/core/error.h"
-#include "kith/data/augment.h"
+#include "kith/data/augmentations.h"
 #include "kith/image/colour.h"
 #include "kith/image/resize.h"
 #include "tests/support/expect_error.h"
@@ -16,14 +16,9 @@
 namespace kith {
 namespace {
 
-std::unique_ptr<Augmentation> step(const std::string& yaml) {
-  return augmentation_registry().make(parse_config(yaml, "r.yaml"),
-                                      "augment.0");
-}
-
-Image apply(const std::string& yaml, const Image& image, int64_t key = 0) {
+Image apply(const Augmentation& step, const Image& image, int64_t key = 0) {
   Rng rng(0, Stream::kAugment, {key});
-  return step(yaml)->apply(image, rng);
+  return step.apply(image, rng);
 }
 
 void expect_equal(const Image& a, const Image& b) {
@@ -35,16 +30,20 @@ void expect_equal(const Image& a, const Image& b) {
 
 TEST(AugmentationSteps, DependOnTheKeyAlone) {
   const Image image = noise_picture(40, 30, 3);
-  for (const std::string yaml :
-       {"{name: random_resized_crop, size: 16}", "{name: random_crop, size: 9}",
-        "{name: colour_jitter, hue: 0.2}", "{name: flip}", "{name: grey}"}) {
+  const RandomResizedCropAugmentation part({.size = 16});
+  const RandomCropAugmentation square({.size = 9});
+  const ColourJitterAugmentation jitter({.hue = 0.2});
+  const FlipAugmentation flip;
+  const GreyAugmentation grey;
+  for (const Augmentation* step : std::vector<const Augmentation*>{
+           &part, &square, &jitter, &flip, &grey}) {
     bool varies = false;
     for (int64_t key = 0; key < 40; ++key) {
-      const Image first = apply(yaml, image, key);
-      expect_equal(apply(yaml, image, key), first);
-      varies = varies || first.pixels != apply(yaml, image, key + 1).pixels;
+      const Image first = apply(*step, image, key);
+      expect_equal(apply(*step, image, key), first);
+      varies = varies || first.pixels != apply(*step, image, key + 1).pixels;
     }
-    EXPECT_TRUE(varies) << yaml;
+    EXPECT_TRUE(varies) << typeid(*step).name();
   }
 }
 
@@ -53,8 +52,10 @@ TEST(RandomResizedCrop, IsCropAndResize) {
   for (int64_t key = 0; key < 20; ++key) {
     Rng rng(0, Stream::kAugment, {key});
     const Box box = random_box(90, 70, {{0.2, 0.9}, {0.5, 3.0}}, rng);
-    expect_equal(apply("{name: random_resized_crop, size: 32, scale: [0.2, "
-                       "0.9], ratio: [0.5, 3], filter: bicubic}",
+    expect_equal(apply(RandomResizedCropAugmentation({.size = 32,
+                                                      .scale = {0.2, 0.9},
+                                                      .ratio = {0.5, 3},
+                                                      .filter = "bicubic"}),
                        image, key),
                  resize(crop(image, box), 32, 32, Filter::kBicubic));
   }
@@ -63,7 +64,7 @@ TEST(RandomResizedCrop, IsCropAndResize) {
 TEST(RandomResizedCrop, TakesAnyPicture) {
   for (const auto& [width, height] :
        {std::pair{1, 1}, {1, 500}, {500, 1}, {2, 3}}) {
-    const Image result = apply("{name: random_resized_crop, size: 8}",
+    const Image result = apply(RandomResizedCropAugmentation({.size = 8}),
                                noise_picture(width, height, 1), width);
     EXPECT_EQ(result.width, 8);
     EXPECT_EQ(result.height, 8);
@@ -71,19 +72,22 @@ TEST(RandomResizedCrop, TakesAnyPicture) {
 }
 
 TEST(RandomResizedCrop, ChecksItsRanges) {
-  for (const std::string range : {"[0.5]", "[0.9, 0.5]", "[0.1, 0.2, 0.3]"}) {
+  for (const std::vector<double>& range :
+       std::vector<std::vector<double>>{{0.5}, {0.9, 0.5}, {0.1, 0.2, 0.3}}) {
     expect_error<ConfigError>(
-        [&] { step("{name: random_resized_crop, scale: " + range + "}"); },
+        [&] { RandomResizedCropAugmentation step({.scale = range}); },
         "'scale' needs two values");
     expect_error<ConfigError>(
-        [&] { step("{name: random_resized_crop, ratio: " + range + "}"); },
+        [&] { RandomResizedCropAugmentation step({.ratio = range}); },
         "'ratio' needs two values");
   }
   expect_error<ConfigError>(
-      [] { step("{name: random_resized_crop, scale: [0, 1]}"); },
-      "augment.0.scale", "greater than 0");
+      [] {
+        RandomResizedCropAugmentation step({.scale = {0, 1}});
+      },
+      "random_resized_crop.scale", "greater than 0");
   expect_error<ConfigError>(
-      [] { step("{name: random_resized_crop, filter: lanczos}"); },
+      [] { RandomResizedCropAugmentation step({.filter = "lanczos"}); },
       "bilinear, bicubic");
 }
 
@@ -93,14 +97,14 @@ TEST(Flip, MirrorsRowsWithItsProbability) {
   Image mirrored(3, 2, 3);
   mirrored.pixels = {6,  7,  8,  3,  4,  5,  0, 1,  2,
                      15, 16, 17, 12, 13, 14, 9, 10, 11};
-  expect_equal(apply("{name: flip, p: 0}", image), image);
-  expect_equal(apply("{name: flip, p: 1}", image), mirrored);
+  expect_equal(apply(FlipAugmentation({.p = 0}), image), image);
+  expect_equal(apply(FlipAugmentation({.p = 1}), image), mirrored);
   for (const double p : {0.5, 0.2}) {
-    const auto flip = step("{name: flip, p: " + std::to_string(p) + "}");
+    const FlipAugmentation flip({.p = p});
     int flips = 0;
     for (int64_t key = 0; key < 4000; ++key) {
       Rng rng(0, Stream::kAugment, {key});
-      const Image result = flip->apply(image, rng);
+      const Image result = flip.apply(image, rng);
       flips += result.pixels == mirrored.pixels ? 1 : 0;
     }
     EXPECT_NEAR(flips / 4000.0, p,
@@ -110,25 +114,25 @@ TEST(Flip, MirrorsRowsWithItsProbability) {
 
 TEST(Grey, TakesTheColour) {
   const Image image = noise_picture(5, 4, 3);
-  expect_equal(apply("{name: grey, p: 0}", image), image);
-  expect_equal(apply("{name: grey, p: 1}", image),
+  expect_equal(apply(GreyAugmentation({.p = 0}), image), image);
+  expect_equal(apply(GreyAugmentation({.p = 1}), image),
                to_channels(to_channels(image, 1), 3));
-  expect_equal(apply("{name: grey, p: 1}", noise_picture(5, 4, 1)),
+  expect_equal(apply(GreyAugmentation({.p = 1}), noise_picture(5, 4, 1)),
                noise_picture(5, 4, 1));
 }
 
 TEST(CenterCrop, CutsOrAddsABorder) {
   const Image image = noise_picture(9, 6, 3);
-  expect_equal(apply("{name: center_crop, size: 4}", image),
+  expect_equal(apply(CenterCropAugmentation({.size = 4}), image),
                crop(image, {2, 1, 6, 5}));
-  expect_equal(apply("{name: center_crop, size: 7}", image),
+  expect_equal(apply(CenterCropAugmentation({.size = 7}), image),
                crop(image, {1, 0, 8, 7}));
 }
 
 TEST(RandomCrop, NeedsALargerPicture) {
   const Image image = noise_picture(9, 6, 1);
   for (int64_t key = 0; key < 30; ++key) {
-    const Image part = apply("{name: random_crop, size: 6}", image, key);
+    const Image part = apply(RandomCropAugmentation({.size = 6}), image, key);
     bool found = false;
     for (int left = 0; left <= 3; ++left) {
       found =
@@ -136,17 +140,20 @@ TEST(RandomCrop, NeedsALargerPicture) {
     }
     EXPECT_TRUE(found);
   }
-  expect_error<DataError>([&] { apply("{name: random_crop, size: 7}", image); },
-                          "9 x 6", "'size' (7)", "'resize'");
+  expect_error<DataError>(
+      [&] { apply(RandomCropAugmentation({.size = 7}), image); }, "9 x 6",
+      "'size' (7)", "'resize'");
 }
 
 TEST(ResizeStep, KeepsTheShape) {
   const Image image = noise_picture(30, 20, 3);
-  expect_equal(apply("{name: resize, size: 13}", image), resize(image, 19, 13));
-  expect_equal(apply("{name: resize, size: 40, filter: bicubic}", image),
-               resize(image, 60, 40, Filter::kBicubic));
+  expect_equal(apply(ResizeAugmentation({.size = 13}), image),
+               resize(image, 19, 13));
+  expect_equal(
+      apply(ResizeAugmentation({.size = 40, .filter = "bicubic"}), image),
+      resize(image, 60, 40, Filter::kBicubic));
   expect_error<DataError>(
-      [] { apply("{name: resize, size: 8192}", Image(65'535, 1, 1)); },
+      [] { apply(ResizeAugmentation({.size = 8192}), Image(65'535, 1, 1)); },
       "65535 x 1", "at most");
 }
 
@@ -163,9 +170,10 @@ TEST(ColourJitter, MakesItsChangesInRandomOrder) {
     Image second = image;
     adjust_contrast(second, contrast);
     adjust_brightness(second, brightness);
-    const Image result = apply(
-        "{name: colour_jitter, brightness: 0.5, contrast: 1.5, saturation: 0}",
-        image, key);
+    const Image result =
+        apply(ColourJitterAugmentation(
+                  {.brightness = 0.5, .contrast = 1.5, .saturation = 0}),
+              image, key);
     ASSERT_TRUE(result.pixels == first.pixels ||
                 result.pixels == second.pixels);
     ++orders[result.pixels == first.pixels ? 0 : 1];
@@ -176,17 +184,18 @@ TEST(ColourJitter, MakesItsChangesInRandomOrder) {
 
 TEST(ColourJitter, CanBeNothing) {
   const Image image = noise_picture(12, 10, 3);
-  expect_equal(apply("{name: colour_jitter, brightness: 0, contrast: 0, "
-                     "saturation: 0}",
+  expect_equal(apply(ColourJitterAugmentation(
+                         {.brightness = 0, .contrast = 0, .saturation = 0}),
                      image),
                image);
   const Image grey = noise_picture(12, 10, 1);
-  expect_equal(apply("{name: colour_jitter, brightness: 0, contrast: 0, "
-                     "saturation: 1, hue: 0.5}",
-                     grey),
-               grey);
-  expect_error<ConfigError>([] { step("{name: colour_jitter, hue: 0.6}"); },
-                            "augment.0.hue", "[0, 0.5]");
+  expect_equal(
+      apply(ColourJitterAugmentation(
+                {.brightness = 0, .contrast = 0, .saturation = 1, .hue = 0.5}),
+            grey),
+      grey);
+  expect_error<ConfigError>([] { ColourJitterAugmentation step({.hue = 0.6}); },
+                            "colour_jitter.hue", "[0, 0.5]");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/error.h"
+#include "kith/data/augmentations.h"
 #include "kith/data/glyphs.h"
 #include "kith/image/affine.h"
 #include "tests/support/expect_error.h"
@@ -21,9 +22,13 @@ Image apply(const Augmentations& augmentations, Image image, Rng rng) {
   return image;
 }
 
+Image apply(const Augmentation& step, const Image& image, Rng rng) {
+  return step.apply(image, rng);
+}
+
 TEST(AffineAugmentation, DoesNothingWhenAllIsZero) {
-  const Augmentations none =
-      steps("[{name: affine, degrees: 0, scale: 0, shear: 0, translate: 0}]");
+  const AffineAugmentation none(
+      {.degrees = 0, .scale = 0, .shear = 0, .translate = 0});
   for (int64_t i = 0; i < 5; ++i) {
     const Image image = draw_glyph(0, i, i);
     EXPECT_EQ(apply(none, image, Rng(1, Stream::kAugment, {i})).pixels,
@@ -32,7 +37,7 @@ TEST(AffineAugmentation, DoesNothingWhenAllIsZero) {
 }
 
 TEST(AffineAugmentation, DependsOnTheKeyAlone) {
-  const Augmentations affine = steps("[{name: affine}]");
+  const AffineAugmentation affine;
   const Image image = draw_glyph(0, 1, 2);
   const Rng key(1, Stream::kAugment, {3, 4, 5});
   const Rng other(1, Stream::kAugment, {3, 4, 6});
@@ -42,12 +47,12 @@ TEST(AffineAugmentation, DependsOnTheKeyAlone) {
   EXPECT_NE(first.pixels, image.pixels);
   EXPECT_NE(apply(affine, image, other).pixels, first.pixels);
   EXPECT_EQ(apply(affine, image, key).pixels, first.pixels);
-  EXPECT_EQ(apply(steps("[{name: affine}]"), image, key).pixels, first.pixels);
+  EXPECT_EQ(apply(AffineAugmentation(), image, key).pixels, first.pixels);
 }
 
 TEST(AffineAugmentation, WarpsOntoTheColourOfThePaper) {
-  const Augmentations affine = steps(
-      "[{name: affine, degrees: 30, scale: 0.2, shear: 10, translate: 0.1}]");
+  const AffineAugmentation affine(
+      {.degrees = 30, .scale = 0.2, .shear = 10, .translate = 0.1});
   const Image image = draw_glyph(0, 3, 0);
   Rng rng(7, Stream::kAugment, {1});
   const Affine map =
@@ -59,7 +64,7 @@ TEST(AffineAugmentation, WarpsOntoTheColourOfThePaper) {
 TEST(AffineAugmentation, LeavesAFlatPictureFlat) {
   Image image(9, 5, 3);
   for (uint8_t& pixel : image.pixels) pixel = 77;
-  const Augmentations affine = steps("[{name: affine, degrees: 180}]");
+  const AffineAugmentation affine({.degrees = 180});
   EXPECT_EQ(apply(affine, image, Rng(0, Stream::kAugment)).pixels,
             image.pixels);
 }

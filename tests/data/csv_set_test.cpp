@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/error.h"
-#include "kith/data/data_set.h"
+#include "kith/data/file_sets.h"
 #include "kith/image/encode.h"
 #include "kith/image/rotate.h"
 #include "tests/support/expect_error.h"
@@ -26,11 +26,8 @@ class CsvSet : public ::testing::Test {
  protected:
   std::unique_ptr<DataSet> open(const std::string& list,
                                 bool rotate = false) const {
-    ConfigNode section = ConfigNode::map();
-    section.set("name", ConfigNode::text("csv"));
-    section.set("path", ConfigNode::text(dir_.write("list.csv", list)));
-    section.set("rotate_classes", ConfigNode::text(rotate ? "true" : "false"));
-    return make_data_set(section);
+    return std::make_unique<CsvDataSet>(CsvSetOptions{
+        .path = dir_.write("list.csv", list), .rotate_classes = rotate});
   }
 
   template <class Error, typename... Parts>
@@ -190,12 +187,25 @@ TEST_F(CsvSet, RotatesTrainingClassesAndTheirPixels) {
 }
 
 TEST_F(CsvSet, WarnsOfClassesInTrainingAndTest) {
-  open(
+  open_data_set(dir_.write(
+      "list.csv",
       "path,label,split,class\n"
-      "a,1,train,one\nb,2,train,two\nc,2,test,two\nd,3,test,three\n");
+      "a,1,train,one\nb,2,train,two\nc,2,test,two\nd,3,test,three\n"));
   EXPECT_THAT(log_.warnings(),
               ElementsAre(::testing::AllOf(HasSubstr("1 class"),
                                            HasSubstr("first: two"))));
+}
+
+TEST_F(CsvSet, IsNotNeededForAListInMemory) {
+  write_png(dir_.file("a.png"), picture(7));
+  const ListDataSet set({.items = {{.path = dir_.file("a.png"), .label = 3},
+                                   {.path = dir_.file("a.png"),
+                                    .label = 4,
+                                    .split = Split::kTest,
+                                    .box = Box{1, 0, 3, 2}}}});
+  EXPECT_EQ(set.load(0).pixels, picture(7).pixels);
+  EXPECT_EQ(set.load(1).width, 2);
+  EXPECT_EQ(set.list().of_split(Split::kTest), (std::vector<int64_t>{1}));
 }
 
 TEST(FileSet, HoldsFilesWithoutClasses) {

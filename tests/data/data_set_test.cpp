@@ -8,7 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/error.h"
-#include "kith/data/glyphs.h"
+#include "kith/data/file_sets.h"
+#include "kith/data/generated_sets.h"
 #include "kith/data/image_files.h"
 #include "kith/image/encode.h"
 #include "tests/support/expect_error.h"
@@ -33,9 +34,9 @@ class FolderSet : public ::testing::Test {
     dir_.write(path, contents);
   }
 
-  std::unique_ptr<DataSet> open(const std::string& options = "") {
-    return make_data_set(parse_config(
-        "{name: folder, path: \"" + dir_.path() + "\"" + options + "}", "r"));
+  std::unique_ptr<DataSet> open(FolderOptions options = {}) {
+    options.path = dir_.path();
+    return std::make_unique<FolderDataSet>(std::move(options));
   }
 
   // "split/label:path" of every image.
@@ -65,16 +66,16 @@ TEST_F(FolderSet, TestFractionSaysHowMany) {
   for (char name = 'a'; name <= 'j'; ++name) {
     add(std::string(1, name) + "/1.png");
   }
-  const auto train = [&](const std::string& fraction) {
-    const auto set = open(", test_fraction: " + fraction);
+  const auto train = [&](double fraction) {
+    const auto set = open({.test_fraction = fraction});
     EXPECT_EQ(set->list().items.size(), 10u);
     return set->list().of_split(Split::kTrain).size();
   };
-  EXPECT_EQ(train("0"), 10u);
-  EXPECT_EQ(train("0.3"), 7u);
-  EXPECT_EQ(train("0.5"), 5u);
-  EXPECT_EQ(train("1"), 0u);
-  expect_error<ConfigError>([&] { train("1.5"); }, "data.test_fraction",
+  EXPECT_EQ(train(0), 10u);
+  EXPECT_EQ(train(0.3), 7u);
+  EXPECT_EQ(train(0.5), 5u);
+  EXPECT_EQ(train(1), 0u);
+  expect_error<ConfigError>([&] { train(1.5); }, "folder.test_fraction",
                             "[0, 1]");
 }
 
@@ -93,7 +94,7 @@ TEST_F(FolderSet, GivesAClassInTwoSplitsOneNumber) {
   for (const char* path : {"train/a/1.png", "train/b/1.png", "test/b/2.png"}) {
     add(path);
   }
-  EXPECT_THAT(contents(*open()),
+  EXPECT_THAT(contents(*open_data_set(dir_.path())),
               ElementsAre("test/1:test/b/2.png", "train/0:train/a/1.png",
                           "train/1:train/b/1.png"));
   EXPECT_THAT(log_.warnings(),
@@ -142,7 +143,7 @@ TEST_F(FolderSet, LoadsAndRotates) {
   image.pixels = {10, 200};
   std::filesystem::create_directory(dir_.file("a"));
   write_png(dir_.file("a/1.png"), image);
-  const auto set = open(", test_fraction: 0, rotate_classes: true");
+  const auto set = open({.test_fraction = 0, .rotate_classes = true});
   ASSERT_EQ(set->list().items.size(), 4u);
   EXPECT_EQ(set->load(0).pixels, image.pixels);
   EXPECT_EQ(set->load(1).height, 2);
@@ -172,38 +173,42 @@ TEST_F(FolderSet, NamesAnUnreadableFolder) {
                           dir_.file("no"));
 }
 
-std::unique_ptr<DataSet> glyphs(const std::string& options) {
-  return make_data_set(parse_config("{name: glyphs" + options + "}", "r"));
-}
-
 TEST(GlyphsSet, HasTheDefaultNumbers) {
-  const auto set = glyphs("");
-  const SplitSummary train = summarise(set->list(), Split::kTrain);
-  const SplitSummary test = summarise(set->list(), Split::kTest);
+  const GlyphsDataSet set;
+  const SplitSummary train = summarise(set.list(), Split::kTrain);
+  const SplitSummary test = summarise(set.list(), Split::kTest);
   EXPECT_EQ(train.classes, kGlyphTrainClasses);
   EXPECT_EQ(test.classes, kGlyphClasses - kGlyphTrainClasses);
   for (const SplitSummary& split : {train, test}) {
     EXPECT_EQ(split.min_per_class, kGlyphImages);
     EXPECT_EQ(split.max_per_class, kGlyphImages);
   }
-  EXPECT_TRUE(shared_classes(set->list()).empty());
+  EXPECT_TRUE(shared_classes(set.list()).empty());
 }
 
 TEST(GlyphsSet, DrawsWhatTheListSays) {
-  const auto set = glyphs(", classes: 5, per_class: 3, seed: 11");
-  ASSERT_EQ(set->list().items.size(), 15u);
-  EXPECT_EQ(summarise(set->list(), Split::kTrain).classes, 2);
-  EXPECT_EQ(set->list().items[7].path, "images/0002/001.png");
+  const GlyphsDataSet set({.classes = 5, .per_class = 3, .seed = 11});
+  ASSERT_EQ(set.list().items.size(), 15u);
+  EXPECT_EQ(summarise(set.list(), Split::kTrain).classes, 2);
+  EXPECT_EQ(set.list().items[7].path, "images/0002/001.png");
   for (int64_t i = 0; i < 15; ++i) {
-    EXPECT_EQ(set->load(i).pixels, draw_glyph(11, i / 3, i % 3).pixels);
+    EXPECT_EQ(set.load(i).pixels, draw_glyph(11, i / 3, i % 3).pixels);
   }
 }
 
 TEST(GlyphsSet, ChecksItsOptions) {
-  expect_error<ConfigError>([] { glyphs(", classes: 1"); }, "data.classes");
-  expect_error<ConfigError>([] { glyphs(", per_class: 0"); }, "per_class");
-  expect_error<ConfigError>([] { glyphs(", seed: -1"); }, "data.seed");
-  expect_error<ConfigError>([] { glyphs(", clases: 9"); }, "'classes'");
+  const auto refused = [](GlyphsOptions options, const auto&... parts) {
+    expect_error<ConfigError>([&] { GlyphsDataSet set(options); }, parts...);
+  };
+  refused({.classes = 1}, "glyphs.classes");
+  refused({.per_class = 0}, "glyphs.per_class");
+  refused({.seed = -1}, "glyphs.seed");
+  const auto named = [](const std::string& yaml, const auto&... parts) {
+    expect_error<ConfigError>([&] { make_data_set(parse_config(yaml, "r")); },
+                              parts...);
+  };
+  named("{name: glyphs, classes: 1}", "data.classes");
+  named("{name: glyphs, clases: 9}", "'classes'");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "kith/data/published_sets.h"
 #include "tests/support/set_test.h"
 
 namespace kith {
@@ -11,9 +12,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class GldV1Set : public SetTest {
+class GldV1Set : public SetTest<GldV1> {
  protected:
-  GldV1Set() : SetTest("gldv1") {
+  GldV1Set() : SetTest<GldV1>("gldv1") {
     list("aaa,\"http://x/a,b.jpg\",6\nbbb,http://y,6\r\nccc,None,7\n\n");
     write("boxes_split1.csv", "id,box\n");
     for (const char* id : {"aaa", "bbb", "ccc"}) {
@@ -40,10 +41,10 @@ TEST_F(GldV1Set, ReadsTheList) {
 TEST_F(GldV1Set, TakesAnotherListAndFolder) {
   write("clean.csv", "landmark_id,id\n7,ccc\n");
   std::filesystem::rename(dir_.file("train"), dir_.file("jpg"));
-  EXPECT_THAT(contents(*open(", list: clean.csv")),
+  EXPECT_THAT(contents(*open({.list = "clean.csv"})),
               ElementsAre("train/7:jpg/ccc.jpg"));
   std::filesystem::rename(dir_.file("jpg"), dir_.file("pictures"));
-  EXPECT_EQ(open(", images: pictures")->list().items.size(), 3u);
+  EXPECT_EQ(open({.images = "pictures"})->list().items.size(), 3u);
   expect_refused(dir_.file("train"), "no such folder", "data.images");
 }
 
@@ -52,12 +53,12 @@ TEST_F(GldV1Set, CountsMissingImages) {
   remove("train/ccc.jpg");
   expect_refused("2 of 3 images are missing", "aaa.jpg", "train.csv:2",
                  "data.missing: skip");
-  EXPECT_THAT(contents(*open(", missing: skip")),
+  EXPECT_THAT(contents(*open({.missing = "skip"})),
               ElementsAre("train/6:train/bbb.jpg"));
   EXPECT_THAT(log_.warnings(),
               ElementsAre(HasSubstr("2 of 3 images are missing")));
   remove("train/bbb.jpg");
-  expect_error<DataError>([&] { open(", missing: skip"); }, "3 of 3",
+  expect_error<DataError>([&] { open({.missing = "skip"}); }, "3 of 3",
                           "data.images");
 }
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "kith/data/published_sets.h"
 #include "tests/support/set_test.h"
 
 namespace kith {
@@ -10,9 +11,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class GldV2Set : public SetTest {
+class GldV2Set : public SetTest<GldV2> {
  protected:
-  GldV2Set() : SetTest("gldv2") {
+  GldV2Set() : SetTest<GldV2>("gldv2") {
     write("train.csv",
           "id,url,landmark_id\nabc1,u,5\nabd2,\"u,v\",5\nxyz3,,9\n");
     write("train_clean.csv", "landmark_id,images\n5,abc1 abd2\n9,xyz3\n");
@@ -56,7 +57,7 @@ TEST_F(GldV2Set, ReadsTrainingIndexAndQueries) {
 }
 
 TEST_F(GldV2Set, ReadsTheWholeTrainingList) {
-  const auto set = open(", clean: false");
+  const auto set = open({.clean = false});
   EXPECT_EQ(set->list().of_split(Split::kTrain).size(), 3u);
   EXPECT_EQ(set->list().items[2].label, 9);
   EXPECT_EQ(set->traits().published->train_images, 4132914);

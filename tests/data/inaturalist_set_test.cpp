@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "kith/data/published_sets.h"
 #include "tests/support/set_test.h"
 
 namespace kith {
@@ -11,9 +12,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class INaturalistSet : public SetTest {
+class INaturalistSet : public SetTest<INaturalist> {
  protected:
-  INaturalistSet() : SetTest("inaturalist") {
+  INaturalistSet() : SetTest<INaturalist>("inaturalist") {
     train(
         "train_val2018/Plantae/5221/a.jpg\ntrain_val2018/Aves/12/b.jpg\n"
         "train_val2018/Plantae/5221/c.jpg\n");
@@ -57,7 +58,7 @@ TEST_F(INaturalistSet, FindsListsInTheRoot) {
 
 TEST_F(INaturalistSet, WarnsOfClassesOnBothSides) {
   test("train_val2018/Aves/12/x.jpg\n");
-  open();
+  open_data_set(dir_.path());
   EXPECT_THAT(log_.warnings(), ElementsAre(HasSubstr("Aves/12")));
 }
 

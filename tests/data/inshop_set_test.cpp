@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "kith/data/check.h"
+#include "kith/data/published_sets.h"
 #include "tests/support/set_test.h"
 
 namespace kith {
@@ -22,9 +23,9 @@ const char* const kRows =
 const char* const kBoxHeader =
     "image_name clothes_type pose_type x_1 y_1 x_2 y_2\n";
 
-class InShopSet : public SetTest {
+class InShopSet : public SetTest<InShop> {
  protected:
-  InShopSet() : SetTest("inshop") {
+  InShopSet() : SetTest<InShop>("inshop") {
     write("Eval/list_eval_partition.txt", std::string("4\n") + kHeader + kRows);
     std::string boxes = std::string("5\n") + kBoxHeader;
     for (const char* path : {"WOMEN/Dresses/id_00000002/02_1_front.jpg",
@@ -68,7 +69,7 @@ TEST_F(InShopSet, ReadsTheThreeParts) {
 }
 
 TEST_F(InShopSet, CropsToBoxes) {
-  const auto set = open(", crop_boxes: true");
+  const auto set = open({.crop_boxes = true});
   for (int64_t i = 0; i < 4; ++i) {
     EXPECT_THAT(set->load(i).pixels,
                 ElementsAre(12, 13, 14, 22, 23, 24, 32, 33, 34));
@@ -85,12 +86,12 @@ TEST_F(InShopSet, AcceptsOtherLayouts) {
   std::filesystem::rename(dir_.file("img"), dir_.file("img_highres"));
   EXPECT_THAT(open()->list().items[0].path, HasSubstr("/img_highres/WOMEN"));
   EXPECT_THAT(log_.notes(), Contains(HasSubstr("img_highres")));
-  expect_error<ConfigError>([&] { open(", crop_boxes: true"); },
+  expect_error<ConfigError>([&] { open({.crop_boxes = true}); },
                             "'data.crop_boxes'", "do not fit");
-  expect_error<DataError>([&] { open(", images: img"); }, "no folder img");
+  expect_error<DataError>([&] { open({.images = "img"}); }, "no folder img");
   std::filesystem::create_directory(dir_.file("Img"));
   std::filesystem::rename(dir_.file("img_highres"), dir_.file("Img/img"));
-  EXPECT_EQ(open(", images: img")->load(0).width, 8);
+  EXPECT_EQ(open({.images = "img"})->load(0).width, 8);
   remove("Img");
   expect_refused("no folder img or img_highres");
 }
@@ -124,7 +125,7 @@ TEST_F(InShopSet, RefusesWrongBoxes) {
   const auto refused = [&](const std::string& rows, const auto&... parts) {
     SCOPED_TRACE(rows);
     write("Anno/list_bbox_inshop.txt", rows);
-    expect_error<DataError>([&] { open(", crop_boxes: true"); },
+    expect_error<DataError>([&] { open({.crop_boxes = true}); },
                             dir_.file("Anno/list_bbox_inshop.txt"), parts...);
   };
   const std::string start = std::string("1\n") + kBoxHeader;

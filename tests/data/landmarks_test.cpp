@@ -9,16 +9,11 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/error.h"
-#include "kith/data/data_set.h"
+#include "kith/data/generated_sets.h"
 #include "tests/support/expect_error.h"
 
 namespace kith {
 namespace {
-
-std::unique_ptr<DataSet> landmarks(const std::string& options) {
-  return make_data_set(
-      parse_config("{name: landmarks" + options + "}", "test"));
-}
 
 const LandmarkView kViews[] = {LandmarkView::kEasy, LandmarkView::kHard,
                                LandmarkView::kJunk};
@@ -78,8 +73,8 @@ TEST(Landmarks, AreAFunctionOfTheirNumbers) {
 }
 
 TEST(LandmarksSet, HasQueriesWithLists) {
-  const auto data = landmarks(", classes: 5, per_class: 11");
-  const ImageList& list = data->list();
+  const LandmarksDataSet data({.classes = 5, .per_class = 11});
+  const ImageList& list = data.list();
   ASSERT_EQ(list.items.size(), 55u);
   EXPECT_EQ(summarise(list, Split::kTrain).classes, 2);
   EXPECT_EQ(summarise(list, Split::kTest).classes, 3);
@@ -98,7 +93,7 @@ TEST(LandmarksSet, HasQueriesWithLists) {
         EXPECT_TRUE(item.is_gallery && !item.is_query);
       }
     }
-    const Image picture = data->load(truth.query);
+    const Image picture = data.load(truth.query);
     EXPECT_EQ(picture.width, query.box->right - query.box->left);
     EXPECT_EQ(picture.height, query.box->bottom - query.box->top);
   }
@@ -107,7 +102,8 @@ TEST(LandmarksSet, HasQueriesWithLists) {
 
 TEST(LandmarksSet, RefusesTooMany) {
   expect_error<ConfigError>(
-      [] { landmarks(", classes: 1000000, per_class: 1000"); }, "per_class");
+      [] { LandmarksDataSet data({.classes = 1'000'000, .per_class = 1000}); },
+      "per_class");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "kith/core/error.h"
 #include "kith/data/check.h"
-#include "kith/data/data_set.h"
+#include "kith/data/published_sets.h"
 #include "kith/image/encode.h"
 #include "tests/paths.h"
 #include "tests/support/expect_error.h"
@@ -34,9 +34,9 @@ class RevisitedSet : public ::testing::Test {
     dir_.write("gnd_toy.json", kTruth);
   }
 
-  std::unique_ptr<DataSet> open(const std::string& options = "") const {
-    return make_data_set(parse_config(
-        "{name: revisited, path: " + dir_.path() + options + "}", "test"));
+  std::unique_ptr<DataSet> open(RevisitedOptions options = {}) const {
+    options.path = dir_.path();
+    return std::make_unique<RevisitedDataSet>(std::move(options));
   }
 
   TempDir dir_;
@@ -78,13 +78,13 @@ TEST_F(RevisitedSet, CropsQueriesToTheirBoxes) {
   EXPECT_EQ(cropped.width, 2);
   EXPECT_EQ(cropped.height, 2);
   EXPECT_THAT(cropped.pixels, ElementsAre(1, 2, 5, 6));
-  EXPECT_EQ(open(", crop: false")->load(3).pixels, picture.pixels);
+  EXPECT_EQ(open({.crop = false})->load(3).pixels, picture.pixels);
 }
 
 TEST_F(RevisitedSet, AddsDistractorsToTheGallery) {
   dir_.write("more.txt", "x/1.jpg\r\n\nx/2.jpg");
   const auto set =
-      open(", distractors: more.txt, distractor_images: " + dir_.path());
+      open({.distractors = "more.txt", .distractor_images = dir_.path()});
   const ImageList& list = set->list();
   ASSERT_EQ(list.items.size(), 7u);
   EXPECT_EQ(list.items[3].path, dir_.file("x/1.jpg"));
@@ -93,17 +93,17 @@ TEST_F(RevisitedSet, AddsDistractorsToTheGallery) {
   EXPECT_EQ(list.truths[0].query, 5);
   EXPECT_THAT(list.truths[0].easy, ElementsAre(2));
 
-  expect_error<ConfigError>([&] { open(", distractors: more.txt"); },
+  expect_error<ConfigError>([&] { open({.distractors = "more.txt"}); },
                             "data.distractor_images");
   dir_.write("more.txt", "\n\n");
   expect_error<DataError>(
-      [&] { open(", distractors: more.txt, distractor_images: jpg"); },
+      [&] { open({.distractors = "more.txt", .distractor_images = "jpg"}); },
       dir_.file("more.txt"), "names no images");
   expect_error<DataError>(
-      [&] { open(", distractors: none.txt, distractor_images: jpg"); },
+      [&] { open({.distractors = "none.txt", .distractor_images = "jpg"}); },
       dir_.file("none.txt"));
   expect_error<DataError>(
-      [&] { open(", distractors: more.txt, distractor_images: none"); },
+      [&] { open({.distractors = "more.txt", .distractor_images = "none"}); },
       dir_.file("none"), "no such folder");
 }
 
@@ -111,8 +111,8 @@ TEST_F(RevisitedSet, TakesTheOnlyGroundTruthOrTheNamedOne) {
   dir_.write("gnd_other.json", "{}");
   expect_error<ConfigError>([&] { open(); }, "gnd_other.json, gnd_toy.json",
                             "data.ground_truth");
-  EXPECT_EQ(open(", ground_truth: gnd_toy.json")->list().items.size(), 5u);
-  expect_error<DataError>([&] { open(", ground_truth: gnd_other.json"); },
+  EXPECT_EQ(open({.ground_truth = "gnd_toy.json"})->list().items.size(), 5u);
+  expect_error<DataError>([&] { open({.ground_truth = "gnd_other.json"}); },
                           dir_.file("gnd_other.json: imlist is missing"));
   std::filesystem::remove(dir_.file("gnd_toy.json"));
   std::filesystem::remove(dir_.file("gnd_other.json"));
@@ -120,13 +120,13 @@ TEST_F(RevisitedSet, TakesTheOnlyGroundTruthOrTheNamedOne) {
 }
 
 TEST_F(RevisitedSet, NamesWhatIsMissing) {
-  expect_error<DataError>([&] { open(", images: pictures"); },
+  expect_error<DataError>([&] { open({.images = "pictures"}); },
                           dir_.file("pictures"), "no such folder");
   dir_.write("gnd_toy.json",
              R"({"imlist": ["a"], "qimlist": ["q"],
                  "gnd": [{"easy": [0], "hard": [], "junk": []}]})");
   expect_error<DataError>([&] { open(); }, "gnd[0] has no bbx", "crop: false");
-  EXPECT_EQ(open(", crop: false")->list().items.size(), 2u);
+  EXPECT_EQ(open({.crop = false})->list().items.size(), 2u);
   expect_error<ConfigError>(
       [] { make_data_set(parse_config("{name: revisited}", "test")); },
       "data.path");
@@ -152,13 +152,11 @@ TEST_F(RevisitedSet, TakesDistractorsOfTheFolderBeside) {
   std::filesystem::create_directories(data.file("revisitop1m/jpg"));
   data.write("roxford5k/gnd_toy.json", kTruth);
   data.write("revisitop1m/revisitop1m.txt", "00/x.jpg\n01/y.jpg\n");
-  const auto set = make_data_set(
-      parse_config("{name: revisited, path: " + data.file("roxford5k") +
-                       ", distractors: ../revisitop1m/revisitop1m.txt, "
-                       "distractor_images: ../revisitop1m/jpg}",
-                   "test"));
-  ASSERT_EQ(set->list().items.size(), 7u);
-  EXPECT_THAT(set->list().items[4].path,
+  const RevisitedDataSet set({.path = data.file("roxford5k"),
+                              .distractors = "../revisitop1m/revisitop1m.txt",
+                              .distractor_images = "../revisitop1m/jpg"});
+  ASSERT_EQ(set.list().items.size(), 7u);
+  EXPECT_THAT(set.list().items[4].path,
               HasSubstr("../revisitop1m/jpg/01/y.jpg"));
 }
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "kith/core/file.h"
+#include "kith/data/published_sets.h"
 #include "tests/paths.h"
 #include "tests/support/damage.h"
 #include "tests/support/set_test.h"
@@ -36,9 +37,9 @@ std::string split(const std::vector<std::string>& cids,
   return dict({{"cids", list(cids)}, {"cluster", list(clusters)}});
 }
 
-class Sfm120kSet : public SetTest {
+class Sfm120kSet : public SetTest<Sfm120k> {
  protected:
-  Sfm120kSet() : SetTest("sfm120k") {
+  Sfm120kSet() : SetTest<Sfm120k>("sfm120k") {
     std::filesystem::create_directory(dir_.file("ims"));
   }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "kith/data/check.h"
+#include "kith/data/published_sets.h"
 #include "tests/support/set_test.h"
 
 namespace kith {
@@ -13,9 +14,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class VehicleIdSet : public SetTest {
+class VehicleIdSet : public SetTest<VehicleId> {
  protected:
-  VehicleIdSet() : SetTest("vehicleid") {
+  VehicleIdSet() : SetTest<VehicleId>("vehicleid") {
     split("train_list", "1 10\r\n0000002   10\r\n3 11\r\n\r\n");
     split("test_list_800", "5 20\n4 20\n");
     split("test_list_1600", "6 21\n5 20\n4 20\n");

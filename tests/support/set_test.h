@@ -18,14 +18,15 @@
 namespace kith {
 
 /// Tests of a data set on a small tree in its published format.
+template <class Set>
 class SetTest : public ::testing::Test {
  protected:
   explicit SetTest(std::string name) : name_(std::move(name)) {}
 
-  /// `options` are further ones of the section: ", crop_boxes: true".
-  std::unique_ptr<DataSet> open(const std::string& options = "") const {
-    return make_data_set(parse_config(
-        "{name: " + name_ + ", path: " + dir_.path() + options + "}", "test"));
+  /// With further options: {.crop_boxes = true}.
+  std::unique_ptr<DataSet> open(typename Set::Options options = {}) const {
+    options.path = dir_.path();
+    return std::make_unique<Set>(std::move(options));
   }
 
   void write(const std::string& path, std::string_view contents) const {
