@@ -56,7 +56,7 @@ void RunEvents::write(const Evaluation& evaluation) {
   }
   summary.add_scalar("time/evaluation", evaluation.seconds);
   add_similarities(evaluation.split, summary);
-  if (options_.gallery > 0) add_gallery(evaluation.split, summary);
+  if (options_.examples > 0) add_examples(evaluation.split, summary);
   file_.write(evaluation.step, summary);
 }
 
@@ -69,11 +69,11 @@ void RunEvents::add_similarities(const EmbeddedSplit& split,
   summary.add_histogram("eval/similarity/negative", -1, 1, counts.negative);
 }
 
-void RunEvents::add_gallery(const EmbeddedSplit& split,
-                            EventSummary& summary) const {
+void RunEvents::add_examples(const EmbeddedSplit& split,
+                             EventSummary& summary) const {
   const EvalTask& task = split.tasks.front();
   const std::vector<int64_t> places =
-      draw_queries(task, options_.gallery, options_.seed);
+      draw_queries(task, options_.examples, options_.seed);
   std::vector<int64_t> items;
   for (const int64_t place : places) {
     items.push_back(task.queries[static_cast<size_t>(place)]);

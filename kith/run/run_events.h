@@ -23,8 +23,8 @@ struct Evaluation {
 };
 
 struct RunEventsOptions {
-  int64_t gallery = 8;  ///< Queries in the picture; 0: none.
-  uint64_t seed = 0;    ///< They are drawn with it, the same each time.
+  int64_t examples = 8;  ///< Queries in the picture; 0: none.
+  uint64_t seed = 0;     ///< They are drawn with it, the same each time.
 };
 
 /// What TensorBoard shows of a run:
@@ -47,7 +47,7 @@ class RunEvents {
   void write(const Evaluation& evaluation);
 
  private:
-  void add_gallery(const EmbeddedSplit& split, EventSummary& summary) const;
+  void add_examples(const EmbeddedSplit& split, EventSummary& summary) const;
   void add_similarities(const EmbeddedSplit& split,
                         EventSummary& summary) const;
 

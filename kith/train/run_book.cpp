@@ -64,7 +64,7 @@ void RunBook::open_journal() {
   const int64_t last_step = state_.is_new() ? -1 : state_.step;
   journal_.emplace(
       folder_.path(), last_step, parts_.data,
-      RunEventsOptions{parts_.config.log.gallery,
+      RunEventsOptions{parts_.config.log.examples,
                        static_cast<uint64_t>(parts_.config.train.seed)});
 }
 

@@ -110,7 +110,7 @@ void EvalOptions::describe(OptionSet& set) {
 
 void LogOptions::describe(OptionSet& set) {
   set.add("every", every, "Log every so many steps.").range(1);
-  set.add("gallery", gallery,
+  set.add("gallery", examples,
           "Queries in the picture of what is found that TensorBoard shows of "
           "each evaluation; 0: no picture.")
       .range(0, 100);

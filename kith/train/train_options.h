@@ -60,7 +60,7 @@ struct EvalOptions {
 
 struct LogOptions {
   int64_t every = 1;
-  int64_t gallery = 8;
+  int64_t examples = 8;  ///< Key `gallery`.
 
   void describe(OptionSet& set);
 };
