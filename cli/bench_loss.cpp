@@ -130,7 +130,7 @@ std::unique_ptr<Loss> make_loss(const LossBench& bench) {
 /// The miner that a loss on tuples has unless a configuration names one.
 std::string default_miner(const LossBench& bench) {
   const std::string& name = bench.loss.find("name")->scalar;
-  return loss_registry().at(name, "").facts.miner;
+  return loss_registry().at(name, "").traits.miner;
 }
 
 /// A loss that needs tuples says so on any batch, also on an empty one.

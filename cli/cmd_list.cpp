@@ -11,6 +11,7 @@
 #include "kith/core/error.h"
 #include "kith/data/augment.h"
 #include "kith/data/corruption.h"
+#include "kith/data/data_set.h"
 #include "kith/eval/metric.h"
 #include "kith/eval/protocol.h"
 #include "kith/index/vector_index.h"
@@ -98,9 +99,9 @@ void print_parts(const std::vector<Part>& parts, bool metrics) {
     if (!part.embeddings.empty()) {
       std::printf("  embeddings: %s\n", part.embeddings.c_str());
     }
-    if (*part.facts.miner != 0) {
+    if (!part.miner.empty()) {
       std::printf("  %-28s unless a configuration names another\n",
-                  (std::string("miner: ") + part.facts.miner).c_str());
+                  ("miner: " + part.miner).c_str());
     }
     for (const OptionInfo& o : part.options) {
       const std::string head = o.name + " = " + one_line(o.default_value);
@@ -111,12 +112,13 @@ void print_parts(const std::vector<Part>& parts, bool metrics) {
   }
 }
 
-Json to_json(const PartFacts& facts) {
+Json facts_json(const Part& part) {
+  const PartFacts& facts = part.facts;
   return {{"formula", facts.formula},
           {"source", facts.source},
           {"cost", facts.cost},
           {"golden", split_list(facts.golden)},
-          {"miner", facts.miner}};
+          {"miner", part.miner}};
 }
 
 /// What scripts need to choose by a metric; an end that is infinite is null.
@@ -139,7 +141,7 @@ Json to_json(const std::vector<Part>& parts, bool metrics) {
     }
     list.push_back({{"name", part.name},
                     {"summary", part.summary},
-                    {"facts", to_json(part.facts)},
+                    {"facts", facts_json(part)},
                     {"options", options}});
     if (metrics) add_values(part.name, list.back());
     if (!part.embeddings.empty()) list.back()["embeddings"] = part.embeddings;

@@ -81,10 +81,11 @@ void write_contents(std::ostream& out, const Section& section) {
   }
 }
 
-void write_facts(std::ostream& out, const PartFacts& facts, bool published) {
+void write_facts(std::ostream& out, const Part& part, bool published) {
+  const PartFacts& facts = part.facts;
   if (*facts.source != 0) out << "- Source: " << facts.source << "\n";
-  if (*facts.miner != 0) {
-    out << "- Default miner: [`" << facts.miner << "`](#miner-" << facts.miner
+  if (!part.miner.empty()) {
+    out << "- Default miner: [`" << part.miner << "`](#miner-" << part.miner
         << ")\n";
   }
   if (*facts.cost != 0) out << "- Cost: " << facts.cost << "\n";
@@ -137,7 +138,7 @@ void write_section(std::ostream& out, const Section& section, bool published) {
     if (!part.embeddings.empty()) {
       out << "- Embeddings: " << part.embeddings << "\n";
     }
-    write_facts(out, part.facts, published);
+    write_facts(out, part, published);
     write_options_of(out, part, shared, section.id);
   }
 }

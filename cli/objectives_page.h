@@ -14,13 +14,17 @@ struct Part {
   PartFacts facts;
   std::vector<OptionInfo> options;
   std::string embeddings = {};  ///< Of a loss: those that it is defined on.
+  std::string miner = {};       ///< Of a loss: that of its tuples by default.
 };
 
 template <class Parts>
 std::vector<Part> parts_of(const Parts& registry) {
   std::vector<Part> parts;
   for (const auto& [name, entry] : registry.entries()) {
-    parts.push_back({name, entry.summary, entry.facts, entry.options(), {}});
+    parts.push_back({name, entry.summary, entry.facts, entry.options()});
+    if constexpr (requires { entry.traits.miner; }) {
+      parts.back().miner = entry.traits.miner;
+    }
   }
   return parts;
 }

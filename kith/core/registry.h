@@ -31,8 +31,6 @@ struct PartFacts {
   const char* cost = "";     ///< Time and memory.
   /// Items of tests/golden that it is tested against, with commas between.
   const char* golden = "";
-  /// Of a loss on tuples: the miner it has unless a configuration names one.
-  const char* miner = "";
 };
 
 /// What a kind of parts says of each besides its PartFacts: Base::Traits, if

@@ -1,87 +1,62 @@
+#include "kith/losses/arcface.h"
+
 #include <cmath>
 
 #include <torch/torch.h>
 
-#include "kith/losses/class_vectors.h"
-
 namespace kith {
-namespace {
 
-struct ArcFaceOptions {
-  double scale = 16;
-  double margin = 0.5;
-  bool clamp = false;
-  VectorTraining training = {.lr = 5e-4};
+const char* const ArcFace::kSummary =
+    "ArcFace (Deng et al., CVPR 2019), learns a vector a class";
 
-  void describe(OptionSet& set) {
-    set.add("scale", scale, "Factor s of all logits.").positive();
-    set.add("margin", margin, "Angle m added to the own class's, in radians.")
-        .range(0, 3.14159265358979);
-    set.add("clamp", clamp,
-            "Clamp cosines to [1e-10, 1 - 1e-10] first, as published code "
-            "does: negative ones then lose value and gradient.");
-    training.describe(set);
+const PartFacts ArcFace::kFacts = {
+    .formula =
+        "cos t_c = x.w_c / |w_c|\n"
+        "L = mean_i -log softmax_c(s cos(t_c + m [c = y_i]))[y_i]",
+    .source = "Deng, Guo, Xue & Zafeiriou, CVPR 2019",
+    .cost = "O(M C D) time, O(M C) memory",
+    .golden = "rev_arcface, pml_arcface"};
+
+void ArcFaceOptions::describe(OptionSet& set) {
+  set.add("scale", scale, "Factor s of all logits.").positive();
+  set.add("margin", margin, "Angle m added to the own class's, in radians.")
+      .range(0, 3.14159265358979);
+  set.add("clamp", clamp,
+          "Clamp cosines to [1e-10, 1 - 1e-10] first, as published code "
+          "does: negative ones then lose value and gradient.");
+  training.describe(set);
+}
+
+ArcFace::ArcFace(const Options& options, const LossContext& context)
+    : ClassVectorLoss({context, ClassInit::kUniformDim},
+                      checked(options, "arcface").training),
+      options_(options) {}
+
+LossOutput ArcFace::forward(const LossInput& input) const {
+  constexpr double kLow = 1e-10;
+  const double s = options_.scale;
+  const ClassProducts products = vectors().products(input.embeddings, s);
+  Tensor logits = products.values();  // s cos t
+  if (options_.clamp) logits = logits.clamp(s * kLow, s * (1 - kLow));
+  const Tensor own = input.labels.unsqueeze(1);
+  const Tensor cosine = logits.gather(1, own).div_(s);  // [M, 1]
+  const Tensor sine = (1 - cosine.square()).clamp_min_(0).sqrt_();
+  const double cos_m = std::cos(options_.margin);
+  const double sin_m = std::sin(options_.margin);
+  logits = logits.scatter(1, own, (cosine * cos_m - sine * sin_m).mul_(s));
+  SlopedValue loss = mean_cross_entropy(logits, input.labels);
+  // d cos(t + m) / d cos t; where t is 0 or pi it is not defined, and the
+  // sine is taken as constant.
+  const Tensor turn =
+      (cosine / sine).masked_fill_(sine == 0, 0) * sin_m + cos_m;
+  loss.slope.scatter_(1, own, loss.slope.gather(1, own).mul_(turn));
+  if (options_.clamp) {
+    const Tensor& before = products.values();
+    loss.slope.masked_fill_((before < s * kLow) | (before > s * (1 - kLow)), 0);
   }
-};
+  return {products.connect(loss), {}};
+}
 
-/// Additive angular margin (Deng, Guo, Xue & Zafeiriou, CVPR 2019).
-///
-///     cos t_c = x.w_c / |w_c|
-///     L = mean_i -log softmax_c(s cos(t_c + m [c = y_i]))[y_i]
-///
-/// The own class's logit is cos t cos m - sin t sin m, which needs no arccos
-/// and has a finite slope wherever it has one. Class vectors start as a linear
-/// layer's weights. O(M C D) time, O(M C) memory.
-class ArcFaceLoss final : public ClassVectorLoss {
- public:
-  static constexpr const char* kSummary =
-      "ArcFace (Deng et al., CVPR 2019), learns a vector a class";
-  static constexpr PartFacts kFacts = {
-      .formula =
-          "cos t_c = x.w_c / |w_c|\n"
-          "L = mean_i -log softmax_c(s cos(t_c + m [c = y_i]))[y_i]",
-      .source = "Deng, Guo, Xue & Zafeiriou, CVPR 2019",
-      .cost = "O(M C D) time, O(M C) memory",
-      .golden = "rev_arcface, pml_arcface"};
-  using Options = ArcFaceOptions;
-
-  ArcFaceLoss(const Options& options, const LossContext& context)
-      : ClassVectorLoss({context, ClassInit::kUniformDim}, options.training),
-        options_(options) {}
-
-  LossOutput forward(const LossInput& input) const override {
-    const double s = options_.scale;
-    const ClassProducts products = vectors().products(input.embeddings, s);
-    Tensor logits = products.values();  // s cos t
-    if (options_.clamp) logits = logits.clamp(s * kLow, s * (1 - kLow));
-    const Tensor own = input.labels.unsqueeze(1);
-    const Tensor cosine = logits.gather(1, own).div_(s);  // [M, 1]
-    const Tensor sine = (1 - cosine.square()).clamp_min_(0).sqrt_();
-    const double cos_m = std::cos(options_.margin);
-    const double sin_m = std::sin(options_.margin);
-    logits = logits.scatter(1, own, (cosine * cos_m - sine * sin_m).mul_(s));
-    SlopedValue loss = mean_cross_entropy(logits, input.labels);
-    // d cos(t + m) / d cos t; where t is 0 or pi it is not defined, and the
-    // sine is taken as constant.
-    const Tensor turn =
-        (cosine / sine).masked_fill_(sine == 0, 0) * sin_m + cos_m;
-    loss.slope.scatter_(1, own, loss.slope.gather(1, own).mul_(turn));
-    if (options_.clamp) {
-      const Tensor& before = products.values();
-      loss.slope.masked_fill_((before < s * kLow) | (before > s * (1 - kLow)),
-                              0);
-    }
-    return {products.connect(loss), {}};
-  }
-
- private:
-  static constexpr double kLow = 1e-10;
-
-  Options options_;
-};
-
-}  // namespace
-
-KITH_REGISTER(loss_registry(), "arcface", ArcFaceLoss);
+KITH_REGISTER(loss_registry(), "arcface", ArcFace);
 
 }  // namespace kith

@@ -21,8 +21,7 @@ const PartFacts Contrastive::kFacts = {
     .cost =
         "O(T D) time and memory for tuples; O(M^2 D) time, memory_mb and "
         "O(M D) memory for all pairs",
-    .golden = "rev_contrastive, pml_contrastive",
-    .miner = "distance_weighted"};
+    .golden = "rev_contrastive, pml_contrastive"};
 
 void ContrastiveOptions::describe(OptionSet& set) {
   set.add("pos_margin", pos_margin,
@@ -114,6 +113,7 @@ class ContrastiveAll final : public Contrastive {
           "pytorch-metric-learning",
       .cost = "O(M^2 D) time; memory_mb and O(M D) memory",
       .golden = "pml_contrastive"};
+  static constexpr LossTraits kTraits = {};
   using Options = ContrastiveAllOptions;
 
   explicit ContrastiveAll(Options options)

@@ -33,6 +33,7 @@ class Contrastive : public Loss {
  public:
   static const char* const kSummary;
   static const PartFacts kFacts;
+  static constexpr LossTraits kTraits = {.miner = "distance_weighted"};
   using Options = ContrastiveOptions;
 
   explicit Contrastive(Options options = {});

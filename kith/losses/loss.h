@@ -49,6 +49,21 @@ struct LossContext {
   NamedTensors given = {};
 };
 
+/// What a loss's class says of it, in its kTraits.
+struct LossTraits {
+  /// The miner that a training has unless its configuration names one; empty:
+  /// none.
+  const char* miner = "";
+
+  /// An option's value with the tuples of a miner, unless it is set.
+  struct WithMiner {
+    const char* miner = nullptr;
+    const char* option = "";
+    const char* value = "";
+  };
+  WithMiner with_miner[4] = {};  ///< The first without a miner ends.
+};
+
 /// A training objective: a function of all embeddings of a batch,
 ///
 ///     RecallAtK loss({.k = {1, 2, 4}, .t2 = 0.05});
@@ -59,6 +74,8 @@ struct LossContext {
 /// LibTorch: named_parameters() gives them and to(device) moves them.
 class Loss : public torch::nn::Module {
  public:
+  using Traits = LossTraits;
+
   /// The loss of a batch. Shapes, types, labels and positions are checked
   /// before (c10::ValueError says what is wrong), and that the value is finite
   /// after: a NaN or an infinity in the embeddings or in a parameter is a

@@ -1,18 +1,15 @@
+#include "kith/losses/margin_all.h"
+
 #include <limits>
 
 #include <torch/torch.h>
 
-#include "kith/losses/margin_beta.h"
 #include "kith/ops/gram.h"
 #include "kith/ops/known_gradient.h"
 #include "kith/ops/tuples.h"
 
 namespace kith {
 namespace {
-
-struct MarginAllOptions : MarginOptions {
-  MarginAllOptions() { learn = false; }
-};
 
 /// Value and derivatives without beta's regulariser, which needs the rest.
 struct MarginSums {
@@ -56,67 +53,47 @@ MarginSums margin_sums(const Tensor& x, const Tensor& labels,
   return sums;
 }
 
-/// Margin loss (Wu et al., ICCV 2017) over all triplets of the batch, as
-/// pytorch-metric-learning computes it; `margin` takes mined tuples.
-///
-///     l(a,p) = [D_ap - beta + margin]+
-///     l(a,n) = [beta - D_an + margin]+
-///     loss = sum over triplets of l(a,p) + l(a,n), divided by the number of
-///            the terms above zero
-///
-/// beta is a constant, or learnt, one for all or one for each class of the
-/// anchor. D is the Euclidean distance. No triplet is listed: O(M^2 D) time,
-/// O(M^2) memory.
-class MarginAllLoss final : public Loss {
- public:
-  static constexpr const char* kSummary =
-      "margin over all triplets of the batch";
-  static constexpr PartFacts kFacts = {
-      .formula =
-          "l(a,p) = [D_ap - beta + margin]+\n"
-          "l(a,n) = [beta - D_an + margin]+\n"
-          "loss = sum over triplets of l(a,p) + l(a,n) / number of terms above "
-          "zero\n"
-          "     + nu beta (per class: nu sum over triplets of beta_a, divided "
-          "likewise)",
-      .source =
-          "Wu et al., ICCV 2017; all triplets as in pytorch-metric-learning",
-      .cost = "O(M^2 D) time, O(M^2) memory",
-      .golden = "pml_margin, pml_margin_learn_beta"};
-  using Options = MarginAllOptions;
-
-  MarginAllLoss(Options options, const LossContext& context)
-      : options_(options), beta_(options_, context) {
-    if (beta_.parameter().defined()) {
-      register_parameter("beta", beta_.parameter());
-    }
-  }
-
-  double parameter_lr(const std::string&) const override { return options_.lr; }
-  bool decays_parameters() const override { return options_.decay; }
-  int64_t classes() const override { return beta_.classes(); }
-
-  LossOutput forward(const LossInput& input) const override {
-    const Tensor& x = input.embeddings;
-    const Tensor beta = beta_.of(input.labels, x);  // [M] or [1]
-    const MarginSums sums =
-        margin_sums(x.detach(), input.labels, beta.detach(), options_.margin);
-    const Tensor dbeta =
-        beta_.classes() == 0 ? sums.dbeta.sum(0, true) : sums.dbeta;
-    Tensor value = known_gradient(sums.value, {x, beta}, {sums.dx, dbeta});
-    if (beta_.has_penalty()) {
-      value = value + beta_.penalty(beta, sums.triplets, sums.divisor);
-    }
-    return {keep_bad_visible(value, x), {}};
-  }
-
- private:
-  Options options_;
-  MarginBeta beta_;
-};
-
 }  // namespace
 
-KITH_REGISTER(loss_registry(), "margin_all", MarginAllLoss);
+const char* const MarginAll::kSummary = "margin over all triplets of the batch";
+
+const PartFacts MarginAll::kFacts = {
+    .formula =
+        "l(a,p) = [D_ap - beta + margin]+\n"
+        "l(a,n) = [beta - D_an + margin]+\n"
+        "loss = sum over triplets of l(a,p) + l(a,n) / number of terms above "
+        "zero\n"
+        "     + nu beta (per class: nu sum over triplets of beta_a, divided "
+        "likewise)",
+    .source =
+        "Wu et al., ICCV 2017; all triplets as in pytorch-metric-learning",
+    .cost = "O(M^2 D) time, O(M^2) memory",
+    .golden = "pml_margin, pml_margin_learn_beta"};
+
+void MarginAllOptions::describe(OptionSet& set) { describe_margin(set, *this); }
+
+MarginAll::MarginAll(Options options, const LossContext& context)
+    : options_(checked(options, "margin_all")),
+      beta_(beta_start(options_), context) {
+  if (beta_.parameter().defined()) {
+    register_parameter("beta", beta_.parameter());
+  }
+}
+
+LossOutput MarginAll::forward(const LossInput& input) const {
+  const Tensor& x = input.embeddings;
+  const Tensor beta = beta_.of(input.labels, x);  // [M] or [1]
+  const MarginSums sums =
+      margin_sums(x.detach(), input.labels, beta.detach(), options_.margin);
+  const Tensor dbeta =
+      beta_.classes() == 0 ? sums.dbeta.sum(0, true) : sums.dbeta;
+  Tensor value = known_gradient(sums.value, {x, beta}, {sums.dx, dbeta});
+  if (beta_.has_penalty()) {
+    value = value + beta_.penalty(beta, sums.triplets, sums.divisor);
+  }
+  return {keep_bad_visible(value, x), {}};
+}
+
+KITH_REGISTER(loss_registry(), "margin_all", MarginAll);
 
 }  // namespace kith

@@ -24,42 +24,24 @@ Tensor given_beta(const LossContext& context) {
 
 }  // namespace
 
-void MarginOptions::describe(OptionSet& set) {
-  set.add("margin", margin,
-          "How far from the boundary beta distances should be, positives "
-          "below and negatives above.");
-  set.add("beta", beta,
-          "The boundary between positive and negative distances, or its first "
-          "value; 0.6 is the other published one.")
-      .range(0);
-  set.add("beta_per_class", beta_per_class,
-          "A learnt beta for each class of the anchor, instead of one.");
-  set.add("learn", learn, "Learn beta; otherwise it is a constant.");
-  set.add("lr", lr, "Learning rate of beta; 0: the optimiser's.").range(0);
-  set.add("decay", decay,
-          "The optimiser's weight decay holds for beta too: it then falls, and "
-          "with Adam that of a rare class as fast as any.");
-  set.add("nu", nu, "Weight of a learnt beta in the loss.").range(0);
-}
-
-MarginBeta::MarginBeta(const MarginOptions& options, const LossContext& context)
-    : learn_(options.learn),
-      constant_(options.beta),
-      nu_(options.nu),
+MarginBeta::MarginBeta(const BetaStart& start, const LossContext& context)
+    : learn_(start.learn),
+      constant_(start.value),
+      nu_(start.nu),
       values_(given_beta(context)) {
   if (!learn_ && nu_ > 0) {
     throw ConfigError(
         "'loss.nu' is the weight of a learnt beta: set 'loss.learn' to true, "
         "or 'loss.nu' to 0");
   }
-  if (!learn_ && options.beta_per_class) {
+  if (!learn_ && start.per_class) {
     throw ConfigError(
         "'loss.beta_per_class' is for a learnt beta: set 'loss.learn' to true");
   }
   if (values_.defined()) {
-    const bool one = values_.numel() == 1 && !options.beta_per_class;
+    const bool one = values_.numel() == 1 && !start.per_class;
     classes_ = one ? 0 : values_.numel();
-  } else if (options.beta_per_class) {
+  } else if (start.per_class) {
     if (context.classes == 0) {
       throw ConfigError(
           "'loss.beta_per_class' needs the number of classes, which is not "

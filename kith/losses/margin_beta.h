@@ -6,19 +6,40 @@
 
 namespace kith {
 
-/// Options of the losses with a boundary beta between positive and negative
-/// distances.
-struct MarginOptions {
-  double margin = 0.2;
-  double beta = 1.2;
-  bool beta_per_class = false;
+/// What the boundary between positive and negative distances starts from.
+struct BetaStart {
+  double value = 1.2;
+  bool per_class = false;
   bool learn = true;
-  double lr = 5e-4;
-  bool decay = false;
   double nu = 0;
-
-  void describe(OptionSet& set);
 };
+
+/// The options that losses with such a boundary share: `margin`, `beta`,
+/// `beta_per_class`, `learn`, `lr`, `decay` and `nu` of `Options`.
+template <class Options>
+void describe_margin(OptionSet& set, Options& options) {
+  set.add("margin", options.margin,
+          "How far from the boundary beta distances should be, positives "
+          "below and negatives above.");
+  set.add("beta", options.beta,
+          "The boundary between positive and negative distances, or its first "
+          "value; 0.6 is the other published one.")
+      .range(0);
+  set.add("beta_per_class", options.beta_per_class,
+          "A learnt beta for each class of the anchor, instead of one.");
+  set.add("learn", options.learn, "Learn beta; otherwise it is a constant.");
+  set.add("lr", options.lr, "Learning rate of beta; 0: the optimiser's.")
+      .range(0);
+  set.add("decay", options.decay,
+          "The optimiser's weight decay holds for beta too: it then falls, and "
+          "with Adam that of a rare class as fast as any.");
+  set.add("nu", options.nu, "Weight of a learnt beta in the loss.").range(0);
+}
+
+template <class Options>
+BetaStart beta_start(const Options& options) {
+  return {options.beta, options.beta_per_class, options.learn, options.nu};
+}
 
 /// The boundary: a constant, or a parameter "beta" for all or for each class.
 class MarginBeta {
@@ -26,7 +47,7 @@ class MarginBeta {
   /// ConfigError if options contradict each other or the number of classes is
   /// missing. A given "beta" ([], [1] or [C]) replaces the option; that of more
   /// than one value is per class.
-  MarginBeta(const MarginOptions& options, const LossContext& context);
+  MarginBeta(const BetaStart& start, const LossContext& context);
 
   /// The parameter; undefined: the boundary is a constant.
   Tensor parameter() const { return learn_ ? values_ : Tensor(); }

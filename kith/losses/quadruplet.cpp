@@ -1,33 +1,15 @@
+#include "kith/losses/quadruplet.h"
+
 #include <algorithm>
 #include <tuple>
 
 #include <torch/torch.h>
 
 #include "kith/core/rng.h"
-#include "kith/losses/loss.h"
 #include "kith/ops/tuples.h"
 
 namespace kith {
 namespace {
-
-struct QuadrupletOptions {
-  double margin1 = 1.0;
-  double margin2 = 0.5;
-  std::string reduction = "all";
-
-  void describe(OptionSet& set) {
-    set.add("margin1", margin1,
-            "How much farther than the positive the negative should be from "
-            "the anchor.");
-    set.add("margin2", margin2,
-            "How much farther than anchor and positive the two negatives "
-            "should be apart.");
-    set.add("reduction", reduction,
-            "Mean over all tuples, or over the active ones (with a positive "
-            "term).")
-        .choices({"all", "active"});
-  }
-};
 
 /// Positions [T], and whether there is one [T] bool.
 struct SecondNegatives {
@@ -96,59 +78,54 @@ SecondNegatives draw_second_negatives(const LossInput& input) {
   return {classes.order.index_select(0, place), others > 0};
 }
 
-/// Quadruplet loss (Chen et al., CVPR 2017) on given tuples.
-///
-///     l(a,p,n,l) = [D_ap - D_an + margin1]+ + [D_ap - D_nl + margin2]+
-///
-/// l is a second negative of a third class. It comes with tuples of four;
-/// for a triplet it is drawn from the batch, and where the batch has no third
-/// class the second term is 0. D is the Euclidean distance. Columns are used as
-/// they are given, whatever the labels. O(T D) time, and O(M log M) to draw.
-class QuadrupletLoss final : public Loss {
- public:
-  static constexpr const char* kSummary =
-      "quadruplet with a second negative (Chen et al., CVPR 2017)";
-  static constexpr PartFacts kFacts = {
-      .formula =
-          "l(a,p,n,l) = [D_ap - D_an + margin1]+ + [D_ap - D_nl + margin2]+\n"
-          "loss = mean over tuples\n"
-          "l: a second negative of a third class, given or drawn uniformly",
-      .source = "Chen et al., CVPR 2017",
-      .cost = "O(T D) time and memory, O(M log M) to draw",
-      .golden = "rev_quadruplet",
-      .miner = "distance_weighted"};
-  using Options = QuadrupletOptions;
-
-  explicit QuadrupletLoss(Options options) : options_(std::move(options)) {}
-
-  std::vector<int64_t> tuple_widths() const override { return {3, 4}; }
-  /// Which second negative a draw means.
-  bool depends_on_order() const override { return true; }
-
-  LossOutput forward(const LossInput& input) const override {
-    Tensor tuples = input.tuples;
-    Tensor exists;
-    if (tuples.defined() && tuples.size(1) == 3) {
-      const SecondNegatives second = draw_second_negatives(input);
-      tuples = torch::cat({tuples, second.position.unsqueeze(1)}, 1);
-      exists = second.exists;
-    }
-    const std::vector<Tensor> distance =
-        tuple_distances(input.embeddings, tuples, {{0, 1}, {0, 2}, {2, 3}});
-    const Tensor first = (distance[0] - distance[1] + options_.margin1).relu();
-    Tensor second = (distance[0] - distance[2] + options_.margin2).relu();
-    if (exists.defined()) second = second * exists;
-    const Tensor mean =
-        hinge_mean(first + second, options_.reduction == "active");
-    return {keep_bad_visible(mean, input.embeddings), {}};
-  }
-
- private:
-  Options options_;
-};
-
 }  // namespace
 
-KITH_REGISTER(loss_registry(), "quadruplet", QuadrupletLoss);
+const char* const Quadruplet::kSummary =
+    "quadruplet with a second negative (Chen et al., CVPR 2017)";
+
+const PartFacts Quadruplet::kFacts = {
+    .formula =
+        "l(a,p,n,l) = [D_ap - D_an + margin1]+ + [D_ap - D_nl + margin2]+\n"
+        "loss = mean over tuples\n"
+        "l: a second negative of a third class, given or drawn uniformly",
+    .source = "Chen et al., CVPR 2017",
+    .cost = "O(T D) time and memory, O(M log M) to draw",
+    .golden = "rev_quadruplet"};
+
+void QuadrupletOptions::describe(OptionSet& set) {
+  set.add("margin1", margin1,
+          "How much farther than the positive the negative should be from "
+          "the anchor.");
+  set.add("margin2", margin2,
+          "How much farther than anchor and positive the two negatives "
+          "should be apart.");
+  set.add("reduction", reduction,
+          "Mean over all tuples, or over the active ones (with a positive "
+          "term).")
+      .choices({"all", "active"});
+}
+
+Quadruplet::Quadruplet(Options options)
+    : options_(checked(std::move(options), "quadruplet")) {}
+
+LossOutput Quadruplet::forward(const LossInput& input) const {
+  Tensor tuples = input.tuples;
+  Tensor exists;
+  if (tuples.defined() && tuples.size(1) == 3) {
+    const SecondNegatives second = draw_second_negatives(input);
+    tuples = torch::cat({tuples, second.position.unsqueeze(1)}, 1);
+    exists = second.exists;
+  }
+  const std::vector<Tensor> distance =
+      tuple_distances(input.embeddings, tuples, {{0, 1}, {0, 2}, {2, 3}});
+  const Tensor first = (distance[0] - distance[1] + options_.margin1).relu();
+  Tensor second = (distance[0] - distance[2] + options_.margin2).relu();
+  if (exists.defined()) second = second * exists;
+  const Tensor mean =
+      hinge_mean(first + second, options_.reduction == "active");
+  return {keep_bad_visible(mean, input.embeddings), {}};
+}
+
+KITH_REGISTER(loss_registry(), "quadruplet", Quadruplet);
 
 }  // namespace kith

@@ -1,114 +1,84 @@
+#include "kith/losses/soft_triple.h"
+
 #include <torch/torch.h>
 
-#include "kith/losses/class_vectors.h"
-
 namespace kith {
-namespace {
 
-struct SoftTripleOptions {
-  int64_t centers = 2;
-  double lambda = 8;
-  double gamma = 0.1;
-  double delta = 0.01;
-  double tau = 0.2;
-  VectorTraining training = {.lr = 1e-5};
+const char* const SoftTriple::kSummary =
+    "SoftTriple (Qian et al., ICCV 2019), learns several vectors a class";
 
-  void describe(OptionSet& set) {
-    set.add("centers", centers, "K, vectors a class.").range(1, 1 << 20);
-    set.add("lambda", lambda, "Factor of all logits.").positive();
-    set.add("gamma", gamma,
-            "Temperature of the choice among a class's vectors.")
-        .positive();
-    set.add("delta", delta, "Margin of the own class.");
-    set.add("tau", tau,
-            "Weight of the penalty on distances between vectors of one class, "
-            "which merges those that are not needed.")
-        .range(0);
-    training.describe(set);
-  }
-};
+const PartFacts SoftTriple::kFacts = {
+    .formula =
+        "S_ic = sum_k softmax_k(x_i.w_ck / gamma) x_i.w_ck, |w_ck| = 1\n"
+        "L = mean_i -log softmax_c(lambda (S_ic - delta [c = y_i]))[y_i]\n"
+        "  + tau / (C K (K - 1)) sum_c sum_{k < k'} "
+        "sqrt(2 - 2 w_ck.w_ck')",
+    .source = "Qian, Shang, Sun, Hu, Li & Jin, ICCV 2019",
+    .cost = "O(M C K D) time, O(M C K) memory",
+    .golden = "rev_softtriplet, pml_soft_triple"};
 
-/// SoftTriple (Qian et al., ICCV 2019).
-///
-///     S_ic = sum_k softmax_k(x_i.w_ck / gamma) x_i.w_ck,   |w_ck| = 1
-///     L = mean_i -log softmax_c(lambda (S_ic - delta [c = y_i]))[y_i]
-///       + tau / (C K (K - 1)) sum_c sum_{k < k'} sqrt(2 - 2 w_ck.w_ck')
-///
-/// Vectors start from U(-b, b), b = 1 / sqrt(C K). O(M C K D) time, O(M C K)
-/// memory.
-class SoftTripleLoss final : public ClassVectorLoss {
- public:
-  static constexpr const char* kSummary =
-      "SoftTriple (Qian et al., ICCV 2019), learns several vectors a class";
-  static constexpr PartFacts kFacts = {
-      .formula =
-          "S_ic = sum_k softmax_k(x_i.w_ck / gamma) x_i.w_ck, |w_ck| = 1\n"
-          "L = mean_i -log softmax_c(lambda (S_ic - delta [c = y_i]))[y_i]\n"
-          "  + tau / (C K (K - 1)) sum_c sum_{k < k'} "
-          "sqrt(2 - 2 w_ck.w_ck')",
-      .source = "Qian, Shang, Sun, Hu, Li & Jin, ICCV 2019",
-      .cost = "O(M C K D) time, O(M C K) memory",
-      .golden = "rev_softtriplet, pml_soft_triple"};
-  using Options = SoftTripleOptions;
+void SoftTripleOptions::describe(OptionSet& set) {
+  set.add("centers", centers, "K, vectors a class.").range(1, 1 << 20);
+  set.add("lambda", lambda, "Factor of all logits.").positive();
+  set.add("gamma", gamma, "Temperature of the choice among a class's vectors.")
+      .positive();
+  set.add("delta", delta, "Margin of the own class.");
+  set.add("tau", tau,
+          "Weight of the penalty on distances between vectors of one class, "
+          "which merges those that are not needed.")
+      .range(0);
+  training.describe(set);
+}
 
-  SoftTripleLoss(const Options& options, const LossContext& context)
-      : ClassVectorLoss({context, ClassInit::kUniformCount, options.centers},
-                        options.training),
-        options_(options) {}
+SoftTriple::SoftTriple(const Options& options, const LossContext& context)
+    : ClassVectorLoss({context, ClassInit::kUniformCount,
+                       checked(options, "soft_triple").centers},
+                      options.training),
+      options_(options) {}
 
-  LossOutput forward(const LossInput& input) const override {
-    const int64_t k = options_.centers;
-    const ClassProducts products = vectors().products(input.embeddings);
-    const Tensor s = products.values().view({-1, k, classes()});
-    Tensor share = (s / options_.gamma).softmax(1);            // [M, K, C]
-    const Tensor soft = (share * s).sum(1, /*keepdim=*/true);  // S [M, 1, C]
-    SlopedValue loss = cross_entropy(soft.squeeze(1), input.labels);
-    // dS / ds_k = share_k (1 + (s_k - S) / gamma)
-    const Tensor turn = (s - soft).div_(options_.gamma).add_(1);
-    loss.slope = share.mul_(turn)
-                     .mul_(loss.slope.unsqueeze(1))
-                     .view({-1, k * classes()});
-    if (k == 1 || options_.tau == 0) return {products.connect(loss), {}};
-    const SlopedValue spread = spread_of(products.ends());
-    loss.value = loss.value + spread.value;
-    return {products.connect(loss, spread.slope), {}};
-  }
+LossOutput SoftTriple::forward(const LossInput& input) const {
+  const int64_t k = options_.centers;
+  const ClassProducts products = vectors().products(input.embeddings);
+  const Tensor s = products.values().view({-1, k, classes()});
+  Tensor share = (s / options_.gamma).softmax(1);            // [M, K, C]
+  const Tensor soft = (share * s).sum(1, /*keepdim=*/true);  // S [M, 1, C]
+  SlopedValue loss = cross_entropy(soft.squeeze(1), input.labels);
+  // dS / ds_k = share_k (1 + (s_k - S) / gamma)
+  const Tensor turn = (s - soft).div_(options_.gamma).add_(1);
+  loss.slope =
+      share.mul_(turn).mul_(loss.slope.unsqueeze(1)).view({-1, k * classes()});
+  if (k == 1 || options_.tau == 0) return {products.connect(loss), {}};
+  const SlopedValue spread = spread_of(products.ends());
+  loss.value = loss.value + spread.value;
+  return {products.connect(loss, spread.slope), {}};
+}
 
- private:
-  /// Of similarities to classes [M, C].
-  SlopedValue cross_entropy(const Tensor& soft, const Tensor& labels) const {
-    const Tensor own = labels.unsqueeze(1);
-    const Tensor margin =
-        torch::full({1, 1}, -options_.delta, soft.options()).expand_as(own);
-    SlopedValue loss = mean_cross_entropy(
-        soft.scatter_add(1, own, margin).mul_(options_.lambda), labels);
-    loss.slope.mul_(options_.lambda);
-    return loss;
-  }
+SlopedValue SoftTriple::cross_entropy(const Tensor& soft,
+                                      const Tensor& labels) const {
+  const Tensor own = labels.unsqueeze(1);
+  const Tensor margin =
+      torch::full({1, 1}, -options_.delta, soft.options()).expand_as(own);
+  SlopedValue loss = mean_cross_entropy(
+      soft.scatter_add(1, own, margin).mul_(options_.lambda), labels);
+  loss.slope.mul_(options_.lambda);
+  return loss;
+}
 
-  /// The penalty on distances within classes, and its slope in unit vectors
-  /// w [K C, D]; zero between vectors that are equal.
-  SlopedValue spread_of(const Tensor& w) const {
-    const int64_t k = options_.centers;
-    const double weight =
-        options_.tau / static_cast<double>(classes() * k * (k - 1));
-    const Tensor of_class = w.view({k, classes(), -1}).transpose(0, 1);
-    const Tensor cosine = torch::bmm(of_class, of_class.transpose(1, 2));
-    const Tensor distance =
-        (2 - 2 * cosine).clamp_min_(0).sqrt_();  // [C, K, K]
-    distance.diagonal(0, 1, 2).zero_();
-    // Each pair stands there twice. d distance / d cosine = -1 / distance
-    const Tensor value = distance.sum() * (weight / 2);
-    const Tensor pull = (-weight / distance).masked_fill_(distance == 0, 0);
-    const Tensor slope = torch::bmm(pull, of_class).transpose(0, 1);
-    return {value, slope.reshape({k * classes(), -1})};
-  }
+SlopedValue SoftTriple::spread_of(const Tensor& w) const {
+  const int64_t k = options_.centers;
+  const double weight =
+      options_.tau / static_cast<double>(classes() * k * (k - 1));
+  const Tensor of_class = w.view({k, classes(), -1}).transpose(0, 1);
+  const Tensor cosine = torch::bmm(of_class, of_class.transpose(1, 2));
+  const Tensor distance = (2 - 2 * cosine).clamp_min_(0).sqrt_();  // [C, K, K]
+  distance.diagonal(0, 1, 2).zero_();
+  // Each pair stands there twice. d distance / d cosine = -1 / distance
+  const Tensor value = distance.sum() * (weight / 2);
+  const Tensor pull = (-weight / distance).masked_fill_(distance == 0, 0);
+  const Tensor slope = torch::bmm(pull, of_class).transpose(0, 1);
+  return {value, slope.reshape({k * classes(), -1})};
+}
 
-  Options options_;
-};
-
-}  // namespace
-
-KITH_REGISTER(loss_registry(), "soft_triple", SoftTripleLoss);
+KITH_REGISTER(loss_registry(), "soft_triple", SoftTriple);
 
 }  // namespace kith

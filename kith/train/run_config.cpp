@@ -70,24 +70,26 @@ ConfigNode complete_miner(const ConfigNode& user, const ConfigNode& loss) {
   if (node.is_map() && node.entries.empty()) {
     if (user.find("miner") != nullptr) return ConfigNode();
     const std::string name = loss.find("name")->scalar;
-    const std::string miner = loss_registry().at(name, "loss").facts.miner;
+    const std::string miner = loss_registry().at(name, "loss").traits.miner;
     if (miner.empty()) return ConfigNode();
     node.set("name", ConfigNode::text(miner));
   }
   return miner_registry().complete(node, "miner");
 }
 
-/// The published code of the SNR loss leaves its regulariser out with tuples of
-/// distance-weighted miners. So does kith, unless the user sets it.
-void pair_snr_with_miner(const ConfigNode& user, ConfigNode& tree) {
+/// Options that the loss has with the tuples of this miner, unless the user
+/// sets them.
+void adapt_loss_to_miner(const ConfigNode& user, ConfigNode& tree) {
   const ConfigNode* miner = tree.find("miner")->find("name");
+  if (miner == nullptr) return;
   const ConfigNode* given = user.find("loss");
-  if (tree.find("loss")->find("name")->scalar != "snr" || miner == nullptr ||
-      (given != nullptr && given->find("reg") != nullptr)) {
-    return;
-  }
-  if (miner->scalar == "distance_weighted" || miner->scalar == "rho_distance") {
-    apply_override(tree, "loss.reg=0");
+  const std::string& name = tree.find("loss")->find("name")->scalar;
+  const LossTraits& traits = loss_registry().at(name, "loss").traits;
+  for (const auto& [of, option, value] : traits.with_miner) {
+    if (of == nullptr) return;
+    const bool is_set = given != nullptr && given->find(option) != nullptr;
+    if (miner->scalar != of || is_set) continue;
+    apply_override(tree, std::string("loss.") + option + "=" + value);
   }
 }
 
@@ -153,7 +155,7 @@ RunConfig complete_config(const ConfigNode& user) {
                         usual_colour(tree.find("data")->find("name")->scalar)));
   tree.set("loss", complete_part(user, "loss", "recall_at_k", loss_registry()));
   tree.set("miner", complete_miner(user, *tree.find("loss")));
-  pair_snr_with_miner(user, tree);
+  adapt_loss_to_miner(user, tree);
   fit_head_to_loss(user, tree);
   tree.set("optimizer",
            complete_part(user, "optimizer", "adam", optimizer_registry()));

@@ -1,9 +1,10 @@
+#include "kith/losses/angular_all.h"
+
 #include <cmath>
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "kith/losses/loss.h"
 #include "kith/ops/pairwise.h"
 #include "tests/support/torch/batches.h"
 #include "tests/support/torch/expect_gradient.h"
@@ -32,8 +33,8 @@ Tensor formula(const Tensor& e, const Tensor& labels) {
 }
 
 TEST(AngularAllLoss, IsItsFormulaOnVectorsOfAnyLength) {
-  const auto loss = make_loss("{name: angular_all}");
-  EXPECT_FALSE(loss->wants_unit());
+  const AngularAll loss;
+  EXPECT_FALSE(loss.wants_unit());
   for (const LabelledBatch& batch : random_batches()) {
     SCOPED_TRACE(batch.name);
     LossInput input = batch.input();
@@ -42,7 +43,7 @@ TEST(AngularAllLoss, IsItsFormulaOnVectorsOfAnyLength) {
     const LossGradient expected = differentiate_function(
         [&](const Tensor& e) { return formula(e, batch.labels); },
         input.embeddings);
-    expect_same(differentiate(*loss, input), expected, 1e-10, 1e-9);
+    expect_same(differentiate(loss, input), expected, 1e-10, 1e-9);
   }
 }
 
@@ -53,8 +54,8 @@ TEST(AngularAllLoss, OfThreeExamples) {
   input.embeddings =
       torch::tensor({{5.0, 0.0}, {7.0, 0.0}, {2.0, 1.0}}, torch::kDouble);
   input.labels = labels_of({4, 4, 9});
-  const auto loss = make_loss("{name: angular_all, alpha: 45}");
-  const LossOutput output = (*loss)(input);
+  const AngularAll loss({.alpha = 45});
+  const LossOutput output = loss(input);
   EXPECT_NEAR(output.value.item<double>(),
               std::log1p(std::exp(4.0 * 4 - 4.0 * 1)), 1e-12);
   EXPECT_EQ(output.stats[0].second, 2);  // ordered pairs
@@ -65,8 +66,7 @@ TEST(AngularAllLoss, DoesNotOverflow) {
   const LabelledBatch batch = make_batch({8, 7}, 4, 1);
   LossInput input = batch.input(at::kFloat);
   input.embeddings = input.embeddings * 1000;
-  const LossGradient result =
-      differentiate(*make_loss("{name: angular_all}"), input);
+  const LossGradient result = differentiate(AngularAll(), input);
   EXPECT_TRUE(std::isfinite(result.value));
   EXPECT_GT(result.value, 100);
   EXPECT_TRUE(torch::isfinite(result.gradient).all().item<bool>());

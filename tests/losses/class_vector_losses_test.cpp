@@ -8,7 +8,13 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "kith/losses/loss.h"
+#include "kith/losses/arcface.h"
+#include "kith/losses/cosface.h"
+#include "kith/losses/norm_softmax.h"
+#include "kith/losses/proxy_anchor.h"
+#include "kith/losses/proxy_nca.h"
+#include "kith/losses/proxy_nca_pp.h"
+#include "kith/losses/soft_triple.h"
 #include "kith/ops/pairwise.h"
 #include "tests/support/torch/losses.h"
 #include "tests/support/torch/tensors.h"
@@ -34,74 +40,74 @@ LossContext with_proxies(const Tensor& proxies) {
 }
 
 /// x = (0.6, 0.8) of class 0; class vectors along the axes, not of unit length.
-double by_hand(const std::string& yaml) {
-  const auto loss = make_loss(yaml, with_proxies(rows({2, 0, 0, 0.5}, 2)));
-  return (*loss)(input_of(rows({0.6, 0.8}, 2), {0})).value.item<double>();
+template <class Type>
+double by_hand(const typename Type::Options& options) {
+  const Type loss(options, with_proxies(rows({2, 0, 0, 0.5}, 2)));
+  const LossOutput output = loss(input_of(rows({0.6, 0.8}, 2), {0}));
+  return output.value.item<double>();
 }
 
 /// log(1 + e^u)
 double softplus(double u) { return std::log1p(std::exp(u)); }
 
 TEST(ClassVectorLosses, NormSoftmaxByHand) {
-  EXPECT_NEAR(by_hand("{name: norm_softmax, temperature: 0.5}"),
+  EXPECT_NEAR(by_hand<NormSoftmax>({.temperature = 0.5}),
               softplus((0.8 - 0.6) / 0.5), 1e-12);
 }
 
 TEST(ClassVectorLosses, ArcFaceByHand) {
   const double target = std::cos(std::acos(0.6) + 0.5);
-  EXPECT_NEAR(by_hand("{name: arcface, scale: 2}"),
-              softplus(2 * (0.8 - target)), 1e-12);
+  EXPECT_NEAR(by_hand<ArcFace>({.scale = 2}), softplus(2 * (0.8 - target)),
+              1e-12);
 }
 
 TEST(ClassVectorLosses, ArcFaceClampsAsPublished) {
-  const auto value = [](const std::string& yaml) {
-    const auto loss = make_loss(yaml, with_proxies(rows({1, 0, 0, -1}, 2)));
-    return (*loss)(input_of(rows({0.6, 0.8}, 2), {0})).value.item<double>();
+  const auto value = [](const ArcFaceOptions& options) {
+    const ArcFace loss(options, with_proxies(rows({1, 0, 0, -1}, 2)));
+    return loss(input_of(rows({0.6, 0.8}, 2), {0})).value.item<double>();
   };
   const double target = std::cos(std::acos(0.6) + 0.5);
-  EXPECT_NEAR(value("{name: arcface, scale: 2}"), softplus(2 * (-0.8 - target)),
-              1e-12);
-  EXPECT_NEAR(value("{name: arcface, scale: 2, clamp: true}"),
+  EXPECT_NEAR(value({.scale = 2}), softplus(2 * (-0.8 - target)), 1e-12);
+  EXPECT_NEAR(value({.scale = 2, .clamp = true}),
               softplus(2 * (1e-10 - target)), 1e-12);
 }
 
 TEST(ClassVectorLosses, CosFaceByHand) {
-  EXPECT_NEAR(by_hand("{name: cosface, scale: 2, margin: 0.1}"),
+  EXPECT_NEAR(by_hand<CosFace>({.scale = 2, .margin = 0.1}),
               softplus(2 * (0.8 - 0.5)), 1e-12);
 }
 
 TEST(ClassVectorLosses, ProxyNcaByHand) {
   // Squared distances 0.8 and 0.4.
-  EXPECT_NEAR(by_hand("{name: proxy_nca}"), 0.8 - 0.4, 1e-12);
-  EXPECT_NEAR(by_hand("{name: proxy_nca, scale: 3}"), 9 * 0.4, 1e-12);
-  EXPECT_NEAR(by_hand("{name: proxy_nca, include_positive: true}"),
-              softplus(0.4), 1e-12);
+  EXPECT_NEAR(by_hand<ProxyNca>({}), 0.8 - 0.4, 1e-12);
+  EXPECT_NEAR(by_hand<ProxyNca>({.scale = 3}), 9 * 0.4, 1e-12);
+  EXPECT_NEAR(by_hand<ProxyNca>({.include_positive = true}), softplus(0.4),
+              1e-12);
 }
 
 TEST(ClassVectorLosses, ProxyNcaPpByHand) {
-  EXPECT_NEAR(by_hand("{name: proxy_nca_pp, temperature: 0.5}"),
+  EXPECT_NEAR(by_hand<ProxyNcaPp>({.temperature = 0.5}),
               softplus((0.8 - 0.4) / 0.5), 1e-12);
 }
 
 TEST(ClassVectorLosses, ProxyAnchorByHand) {
   // Class 1 has no positive and is left out of the first mean; class 0 has no
   // negative, but counts in the second.
-  EXPECT_NEAR(by_hand("{name: proxy_anchor, alpha: 2, margin: 0.1}"),
+  EXPECT_NEAR(by_hand<ProxyAnchor>({.alpha = 2, .margin = 0.1}),
               softplus(-2 * (0.6 - 0.1)) + softplus(2 * (0.8 + 0.1)) / 2,
               1e-12);
 }
 
 TEST(ClassVectorLosses, SoftTripleByHand) {
   const Tensor centers = rows({2, 0, 0, 1, -1, 0, 0, -3}, 2).view({2, 2, 2});
-  const auto loss = make_loss(
-      "{name: soft_triple, lambda: 2, gamma: 0.5, delta: 0.1, tau: 0.3}",
-      with_proxies(centers));
+  const SoftTriple loss({.lambda = 2, .gamma = 0.5, .delta = 0.1, .tau = 0.3},
+                        with_proxies(centers));
   const auto soft = [](double a, double b) {  // of similarities to a class
     const double share = 1 / (1 + std::exp((b - a) / 0.5));
     return share * a + (1 - share) * b;
   };
   const double spread = 0.3 * (2 * std::sqrt(2)) / (2 * 2 * 1);
-  EXPECT_NEAR((*loss)(input_of(rows({0.6, 0.8}, 2), {0})).value.item<double>(),
+  EXPECT_NEAR(loss(input_of(rows({0.6, 0.8}, 2), {0})).value.item<double>(),
               softplus(2 * (soft(-0.6, -0.8) - soft(0.6, 0.8) + 0.1)) + spread,
               1e-12);
 }
@@ -112,11 +118,10 @@ TEST(ClassVectorLosses, ProxyNcaPpIsProxyNcaOfAllProxiesAndAnotherScale) {
   const LossInput input = input_of(x, {0, 1, 2, 3, 0, 1, 2, 3, 3});
   const Tensor first = random_normal({4, 5}, 2);
   const Tensor second = first.clone();
-  const LossGradient a = differentiate(
-      *make_loss("{name: proxy_nca_pp}", with_proxies(first)), input);
+  const LossGradient a =
+      differentiate(ProxyNcaPp({}, with_proxies(first)), input);
   const LossGradient b = differentiate(
-      *make_loss("{name: proxy_nca, include_positive: true, scale: 3}",
-                 with_proxies(second)),
+      ProxyNca({.scale = 3, .include_positive = true}, with_proxies(second)),
       input);
   EXPECT_NEAR(a.value, b.value, 1e-12);
   EXPECT_LE(max_difference(a.gradient, b.gradient), 1e-12);
@@ -180,25 +185,23 @@ TEST(ClassVectorLosses, ProxyAnchorDoesNotOverflow) {
   // Each example on the other class's proxy: e^1100 overflows.
   const LossInput input = input_of(axes, {1, 0});
   expect_finite("{name: proxy_anchor, alpha: 1000}", axes, input);
-  const auto loss =
-      make_loss("{name: proxy_anchor, alpha: 1000}", with_proxies(axes));
-  EXPECT_NEAR((*loss)(input).value.item<double>(), 100 + 1100, 1e-9);
+  const ProxyAnchor loss({.alpha = 1000}, with_proxies(axes));
+  EXPECT_NEAR(loss(input).value.item<double>(), 100 + 1100, 1e-9);
 }
 
 TEST(ClassVectorLosses, LearningRatesAreOptions) {
   LossContext context;
   context.classes = 3;
   context.dim = 2;
-  const auto lr = [&](const std::string& yaml) {
-    return make_loss(yaml, context)->parameter_lr("proxies");
-  };
-  EXPECT_EQ(lr("{name: norm_softmax}"), 1e-5);
-  EXPECT_EQ(lr("{name: arcface}"), 5e-4);
-  EXPECT_EQ(lr("{name: cosface}"), 5e-4);
-  EXPECT_EQ(lr("{name: proxy_nca}"), 5e-4);
-  EXPECT_EQ(lr("{name: proxy_anchor}"), 1e-2);
-  EXPECT_EQ(lr("{name: soft_triple}"), 1e-5);
-  EXPECT_EQ(lr("{name: soft_triple, lr: 0.5}"), 0.5);
+  EXPECT_EQ(NormSoftmax({}, context).parameter_lr("proxies"), 1e-5);
+  EXPECT_EQ(ArcFace({}, context).parameter_lr("proxies"), 5e-4);
+  EXPECT_EQ(CosFace({}, context).parameter_lr("proxies"), 5e-4);
+  EXPECT_EQ(ProxyNca({}, context).parameter_lr("proxies"), 5e-4);
+  EXPECT_EQ(ProxyAnchor({}, context).parameter_lr("proxies"), 1e-2);
+  EXPECT_EQ(SoftTriple({}, context).parameter_lr("proxies"), 1e-5);
+  EXPECT_EQ(
+      SoftTriple({.training = {.lr = 0.5}}, context).parameter_lr("proxies"),
+      0.5);
 }
 
 }  // namespace

@@ -105,8 +105,8 @@ TEST_F(ContrastiveLoss, TakesADatabase) {
 
 /// Its name before both were one loss. It had no miner and keeps its keys.
 TEST_F(ContrastiveLoss, HasAnOldName) {
-  EXPECT_STREQ(loss_registry().at("contrastive_all", "").facts.miner, "");
-  EXPECT_STREQ(loss_registry().at("contrastive", "").facts.miner,
+  EXPECT_STREQ(loss_registry().at("contrastive_all", "").traits.miner, "");
+  EXPECT_STREQ(loss_registry().at("contrastive", "").traits.miner,
                "distance_weighted");
   LossInput input;
   input.embeddings = random_normal({8, 3}, 1);

@@ -1,3 +1,5 @@
+#include "kith/losses/hist.h"
+
 #include <cmath>
 #include <map>
 #include <string>
@@ -7,7 +9,6 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
-#include "kith/losses/loss.h"
 #include "kith/ops/pairwise.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/torch/expect_gradient.h"
@@ -162,15 +163,14 @@ INSTANTIATE_TEST_SUITE_P(Hist, HistAblation, ::testing::ValuesIn(kAblations),
 // distances 0 and 2 of unit variance, and 2 / e of log-variance 1.
 TEST(Hist, LossOfDistributionsByHand) {
   LossContext context;
-  context.given =
-      make_loss("{name: hist}", context_of(2, 2))->named_parameters().pairs();
+  context.given = Hist({}, context_of(2, 2)).named_parameters().pairs();
   const Tensor axes = torch::eye(2);
   for (auto& [name, tensor] : context.given) {
     if (name == "means") tensor = 3 * axes;
     if (name == "log_vars") tensor = torch::tensor({{0.f, 0.f}, {1.f, 1.f}});
   }
-  const auto loss = make_loss("{name: hist, tau: 1.5, lambda_s: 0}", context);
-  const LossOutput output = (*loss)(5 * axes, labels_of({0, 1}));
+  const Hist loss({.tau = 1.5, .lambda_s = 0}, context);
+  const LossOutput output = loss(5 * axes, labels_of({0, 1}));
   const double expected = (std::log1p(std::exp(-1.5 * 2 / std::exp(1.0))) +
                            std::log1p(std::exp(-1.5 * 2))) /
                           2;
@@ -179,7 +179,7 @@ TEST(Hist, LossOfDistributionsByHand) {
 }
 
 TEST(Hist, ParametersStartAsPublished) {
-  const auto p = by_name(*make_loss("{name: hist}", context_of(50, 400)));
+  const auto p = by_name(Hist({}, context_of(50, 400)));
   const auto std_of = [&](const char* name) {
     return p.at(name).std().item<double>();
   };
@@ -203,26 +203,25 @@ TEST(Hist, ParametersStartAsPublished) {
 
 TEST(Hist, ParametersComeFromTheSeed) {
   const auto means = [](uint64_t seed) {
-    return by_name(*make_loss("{name: hist}", context_of(5, 4, seed)))
-        .at("means");
+    return by_name(Hist({}, context_of(5, 4, seed))).at("means");
   };
   EXPECT_TRUE(same_bits(means(1), means(1)));
   EXPECT_FALSE(same_bits(means(1), means(2)));
 }
 
 TEST(Hist, DistributionsAndNetworkHaveTheirOwnLearningRates) {
-  const auto loss = make_loss(
-      "{name: hist, lr_distributions: 0.05, lr_hgnn: 6e-4}", context_of(5, 4));
-  EXPECT_EQ(loss->parameter_lr("means"), 0.05);
-  EXPECT_EQ(loss->parameter_lr("log_vars"), 0.05);
+  const Hist loss({.lr_distributions = 0.05, .lr_hgnn = 6e-4},
+                  context_of(5, 4));
+  EXPECT_EQ(loss.parameter_lr("means"), 0.05);
+  EXPECT_EQ(loss.parameter_lr("log_vars"), 0.05);
   for (const char* name : {"theta1_weight", "bn1_bias", "theta2_bias"}) {
-    EXPECT_EQ(loss->parameter_lr(name), 6e-4) << name;
+    EXPECT_EQ(loss.parameter_lr(name), 6e-4) << name;
   }
 }
 
 TEST(Hist, RefusesParametersThatDoNotFit) {
   const NamedTensors all =
-      make_loss("{name: hist}", context_of(5, 4))->named_parameters().pairs();
+      Hist({}, context_of(5, 4)).named_parameters().pairs();
   const auto refused = [](const std::string& yaml, const NamedTensors& given,
                           const auto&... parts) {
     LossContext context;
@@ -243,10 +242,10 @@ TEST(Hist, RefusesParametersThatDoNotFit) {
 }
 
 TEST(Hist, RefusesEmbeddingsOfAnotherSize) {
-  const auto loss = make_loss("{name: hist}", context_of(5, 4));
+  const Hist loss({}, context_of(5, 4));
   expect_error<c10::ValueError>(
       [&] {
-        (*loss)(torch::ones({2, 3}), labels_of({0, 1}));
+        loss(torch::ones({2, 3}), labels_of({0, 1}));
       },
       "4 dimensions", "have 3");
 }

@@ -1,14 +1,12 @@
 // The pieces of HIST: distances to distributions, hypergraph, network.
 
-#include "kith/losses/hypergraph/hypergraph.h"
+#include "kith/losses/hypergraph.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "kith/losses/hypergraph/class_distances.h"
-#include "kith/losses/hypergraph/hgnn.h"
 #include "kith/ops/pairwise.h"
 #include "tests/support/torch/golden.h"
 #include "tests/support/torch/tensors.h"

@@ -1,9 +1,12 @@
+#include "kith/losses/margin_all.h"
+
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "kith/losses/margin.h"
 #include "kith/ops/pairwise.h"
 #include "tests/support/torch/losses.h"
 #include "tests/support/torch/tensors.h"
@@ -38,21 +41,23 @@ Tensor all_triplets(const Tensor& labels) {
 }
 
 /// `margin_all` and, on the list of all triplets, `margin`.
-void expect_agreement(const std::string& options, const Tensor& beta) {
+void expect_agreement(const MarginAllOptions& options, const Tensor& beta) {
   LossContext context;
   if (beta.defined()) context.given = {{"beta", beta}};
-  const auto all = make_loss("{name: margin_all" + options + "}", context);
-  const auto listed = make_loss("{name: margin" + options + "}", context);
+  const MarginAll all(options, context);
+  const Margin listed(
+      {.beta = options.beta, .learn = options.learn, .nu = options.nu},
+      context);
   LossInput input = batch(mixed_labels(), 4);
-  const LossGradient fast = differentiate(*all, input);
+  const LossGradient fast = differentiate(all, input);
   input.tuples = all_triplets(input.labels);
-  const LossGradient slow = differentiate(*listed, input);
+  const LossGradient slow = differentiate(listed, input);
   EXPECT_NEAR(fast.value, slow.value, 1e-13);
   EXPECT_LE(max_difference(fast.gradient, slow.gradient), 1e-13);
-  ASSERT_EQ(all->parameters().size(), listed->parameters().size());
-  for (size_t i = 0; i < all->parameters().size(); ++i) {
-    EXPECT_LE(max_difference(all->parameters()[i].grad(),
-                             listed->parameters()[i].grad()),
+  ASSERT_EQ(all.parameters().size(), listed.parameters().size());
+  for (size_t i = 0; i < all.parameters().size(); ++i) {
+    EXPECT_LE(max_difference(all.parameters()[i].grad(),
+                             listed.parameters()[i].grad()),
               1e-13);
   }
 }
@@ -60,20 +65,20 @@ void expect_agreement(const std::string& options, const Tensor& beta) {
 TEST(MarginAllLoss, IsTheMarginLossOfAllTriplets) {
   const Tensor one = torch::tensor({1.1}, torch::kDouble);
   const Tensor each = torch::tensor({1.1, 1.3, 9., 0.9, 1.}, torch::kDouble);
-  expect_agreement(", learn: false", {});
-  expect_agreement(", learn: false, beta: 0.1", {});  // below the margin
-  expect_agreement(", learn: true", one);
-  expect_agreement(", learn: true, nu: 0.3", one);
-  expect_agreement(", learn: true", each);
-  expect_agreement(", learn: true, nu: 0.3", each);
-  expect_agreement(", learn: false", each);
+  expect_agreement({.learn = false}, {});
+  expect_agreement({.beta = 0.1, .learn = false}, {});  // below the margin
+  expect_agreement({.learn = true}, one);
+  expect_agreement({.learn = true, .nu = 0.3}, one);
+  expect_agreement({.learn = true}, each);
+  expect_agreement({.learn = true, .nu = 0.3}, each);
+  expect_agreement({.learn = false}, each);
 }
 
 TEST(MarginAllLoss, BetaIsAConstantUnlessItIsLearnt) {
-  EXPECT_TRUE(make_loss("{name: margin_all}")->parameters().empty());
-  const auto loss = make_loss("{name: margin_all, learn: true}");
-  ASSERT_EQ(loss->parameters().size(), 1u);
-  EXPECT_EQ(loss->parameter_lr("beta"), 5e-4);
+  EXPECT_TRUE(MarginAll().parameters().empty());
+  const MarginAll loss({.learn = true});
+  ASSERT_EQ(loss.parameters().size(), 1u);
+  EXPECT_EQ(loss.parameter_lr("beta"), 5e-4);
 }
 
 TEST(MarginAllLoss, GradientsOfBetaAreDerivatives) {
@@ -81,10 +86,9 @@ TEST(MarginAllLoss, GradientsOfBetaAreDerivatives) {
   const auto value_at = [&](const Tensor& beta, Tensor* gradient) {
     LossContext context;
     context.given = {{"beta", beta}};
-    const auto loss =
-        make_loss("{name: margin_all, learn: true, nu: 0.2}", context);
-    const double value = differentiate(*loss, input).value;
-    if (gradient) *gradient = loss->parameters()[0].grad();
+    const MarginAll loss({.learn = true, .nu = 0.2}, context);
+    const double value = differentiate(loss, input).value;
+    if (gradient) *gradient = loss.parameters()[0].grad();
     return value;
   };
   const Tensor beta = torch::tensor({1.1, 1.3, 1., 0.9, 1.}, torch::kDouble);
@@ -102,8 +106,8 @@ TEST(MarginAllLoss, GradientsOfBetaAreDerivatives) {
 
 TEST(MarginAllLoss, NothingActiveGivesZero) {
   for (const auto& labels : {labels_of({0, 0, 0}), labels_of({0, 1, 2})}) {
-    const auto loss = make_loss("{name: margin_all, learn: true, nu: 1}");
-    const LossGradient result = differentiate(*loss, batch(labels, 4));
+    const MarginAll loss({.learn = true, .nu = 1});
+    const LossGradient result = differentiate(loss, batch(labels, 4));
     EXPECT_EQ(result.value, 0);
     EXPECT_EQ(result.gradient.abs().sum().item<double>(), 0);
   }

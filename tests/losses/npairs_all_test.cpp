@@ -1,3 +1,5 @@
+#include "kith/losses/npairs_all.h"
+
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -11,13 +13,13 @@ namespace {
 /// Few pairs are one matrix, many go through the row engine: on both sides of
 /// the border (2048) the loss is the plain formula.
 TEST(NpairsAll, IsTheFormulaForFewAndForManyPairs) {
-  const auto loss = make_loss("{name: npairs_all}");
+  const NpairsAll loss;
   for (const int64_t classes : {3, 2048, 2049}) {
     SCOPED_TRACE(classes);
     LossInput input;
     input.embeddings = normalize_rows(random_normal({2 * classes, 3}, 1));
     input.labels = torch::arange(classes).repeat({2});
-    const LossGradient result = differentiate(*loss, input);
+    const LossGradient result = differentiate(loss, input);
     const Tensor x = input.embeddings.clone().requires_grad_();
     const Tensor s = torch::mm(x.slice(0, 0, classes), x.slice(0, classes).t());
     const Tensor plain = (s.logsumexp(1) - s.diagonal()).mean();

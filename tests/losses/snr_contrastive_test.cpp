@@ -1,3 +1,5 @@
+#include "kith/losses/snr_contrastive.h"
+
 #include <algorithm>
 #include <string>
 
@@ -12,9 +14,8 @@
 namespace kith {
 namespace {
 
-LossGradient run(const std::string& options, const LossInput& input) {
-  return differentiate(*make_loss("{name: snr_contrastive" + options + "}"),
-                       input);
+LossGradient run(const SnrContrastiveOptions& options, const LossInput& input) {
+  return differentiate(SnrContrastive(options), input);
 }
 
 /// The formula with all differences in memory, by autograd.
@@ -42,7 +43,7 @@ TEST(SnrContrastiveLoss, AgreesWithTheFormula) {
     const LossInput input = batch.input();
     const LossGradient expected = plain(input, 0.3, 1.5);
     const LossGradient result =
-        run(", pos_margin: 0.3, neg_margin: 1.5", input);
+        run({.pos_margin = 0.3, .neg_margin = 1.5}, input);
     EXPECT_NEAR(result.value, expected.value, 1e-11);
     EXPECT_LE(
         max_difference(result.gradient, expected.gradient),
@@ -57,7 +58,7 @@ TEST(SnrContrastiveLoss, DuplicatesAreNotCounted) {
       torch::tensor({3., -1., 3., -1., 1., -1.}, torch::kDouble).view({3, 2});
   input.labels = labels_of({0, 0, 0});
   // From 0 and 1 to 2: 1/4 each, from 2: 1 each.
-  EXPECT_DOUBLE_EQ(run("", input).value, (0.25 + 0.25 + 1 + 1) / 4);
+  EXPECT_DOUBLE_EQ(run({}, input).value, (0.25 + 0.25 + 1 + 1) / 4);
 }
 
 TEST(SnrContrastiveLoss, AnExampleWithoutVarianceIsNoAnchor) {
@@ -66,7 +67,7 @@ TEST(SnrContrastiveLoss, AnExampleWithoutVarianceIsNoAnchor) {
       torch::tensor({3., -1., 0.3, 0.3, 1., -1.}, torch::kDouble).view({3, 2});
   input.labels = labels_of({0, 0, 1});
   // From 0: 8/8 to its positive, 2/8 to the negative; from 2: 2/2 and 2/2.
-  const LossGradient result = run("", input);
+  const LossGradient result = run({}, input);
   EXPECT_NEAR(result.value, 1 + 0.75, 1e-12);
   EXPECT_TRUE(torch::isfinite(result.gradient).all().item<bool>());
 }

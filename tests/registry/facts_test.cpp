@@ -71,7 +71,7 @@ TEST(Facts, EveryGoldenItemOfAPartIsNamed) {
 
 TEST(Facts, OnlyLossesOnTuplesHaveAMinerAndItExists) {
   for (const auto& [name, entry] : loss_registry().entries()) {
-    const std::string miner = entry.facts.miner;
+    const std::string miner = entry.traits.miner;
     if (miner.empty()) continue;
     SCOPED_TRACE(name);
     EXPECT_EQ(miner_registry().entries().count(miner), 1u) << miner;
