@@ -80,15 +80,16 @@ ConfigNode complete_miner(const ConfigNode& user, const ConfigNode& loss) {
 /// Options that the loss has with the tuples of this miner, unless the user
 /// sets them.
 void adapt_loss_to_miner(const ConfigNode& user, ConfigNode& tree) {
-  const ConfigNode* miner = tree.find("miner")->find("name");
-  if (miner == nullptr) return;
+  const ConfigNode* named = tree.find("miner")->find("name");
+  if (named == nullptr) return;
+  const std::string miner = named->scalar;
+  const std::string name = tree.find("loss")->find("name")->scalar;
   const ConfigNode* given = user.find("loss");
-  const std::string& name = tree.find("loss")->find("name")->scalar;
   const LossTraits& traits = loss_registry().at(name, "loss").traits;
   for (const auto& [of, option, value] : traits.with_miner) {
     if (of == nullptr) return;
     const bool is_set = given != nullptr && given->find(option) != nullptr;
-    if (miner->scalar != of || is_set) continue;
+    if (miner != of || is_set) continue;
     apply_override(tree, std::string("loss.") + option + "=" + value);
   }
 }
