@@ -19,12 +19,12 @@ namespace kith {
 namespace {
 
 /// Shuffled classes of 6, 4, 3, 2 and 1; the labels are not contiguous.
-Tensor mixed_labels() {
+Tensor shuffled_classes() {
   return labels_of({7, -2, 7, 40, 3, -2, 7, 11, 40, 7, -2, 3, 7, 40, -2, 7});
 }
 
 /// A loss and a batch for it.
-struct Case {
+struct ConformanceCase {
   std::unique_ptr<Loss> loss;
   LossInput input;
 
@@ -45,8 +45,8 @@ struct Case {
 class LossConformance : public ::testing::TestWithParam<LossSubject> {
  protected:
   /// There are more classes than the batch has.
-  static Case make(const Tensor& embeddings, const Tensor& labels) {
-    Case made;
+  static ConformanceCase make(const Tensor& embeddings, const Tensor& labels) {
+    ConformanceCase made;
     made.loss = make_loss_for("{name: " + GetParam().name + "}", embeddings,
                               count_classes(labels) + 2);
     made.input = input_for(*made.loss, embeddings, labels, GetParam().width);
@@ -54,14 +54,14 @@ class LossConformance : public ::testing::TestWithParam<LossSubject> {
   }
 
   /// Unit vectors.
-  static Case mixed(at::ScalarType type = at::kDouble,
-                    const c10::Device& device = at::kCPU) {
-    const Tensor labels = mixed_labels();
+  static ConformanceCase mixed(at::ScalarType type = at::kDouble,
+                               const c10::Device& device = at::kCPU) {
+    const Tensor labels = shuffled_classes();
     const Tensor x = normalize_rows(random_normal({labels.size(0), 6}, 1));
     return make(x.to(device, type), labels.to(device));
   }
 
-  static void expect_finite(const Case& at) {
+  static void expect_finite(const ConformanceCase& at) {
     const LossGradient result = at.differentiate();
     EXPECT_TRUE(std::isfinite(result.value)) << result.value;
     EXPECT_TRUE(result.connected);
@@ -103,7 +103,7 @@ std::vector<Tensor> directions(at::IntArrayRef sizes) {
 constexpr double kStep = 1e-6;
 
 TEST_P(LossConformance, GradientIsTheDerivativeOfTheValue) {
-  const Case at = mixed();
+  const ConformanceCase at = mixed();
   if (!at.loss->gradient_is_derivative()) {
     GTEST_SKIP() << "by intention the gradient is not the derivative";
   }
@@ -121,7 +121,7 @@ TEST_P(LossConformance, GradientIsTheDerivativeOfTheValue) {
 }
 
 TEST_P(LossConformance, GradientsOfItsParametersAreDerivatives) {
-  const Case at = mixed();
+  const ConformanceCase at = mixed();
   const NamedTensors parameters = at.loss->named_parameters().pairs();
   if (parameters.empty()) GTEST_SKIP() << "it has no parameters";
   at.differentiate();
@@ -152,7 +152,7 @@ TEST_P(LossConformance, GradientsOfItsParametersAreDerivatives) {
 }
 
 TEST_P(LossConformance, PermutingTheBatchPermutesTheGradient) {
-  Case at = mixed();
+  ConformanceCase at = mixed();
   const std::vector<int64_t> widths = at.loss->tuple_widths();
   // The widest tuples leave nothing to choose.
   if (at.loss->depends_on_order() &&
@@ -176,7 +176,7 @@ TEST_P(LossConformance, PermutingTheBatchPermutesTheGradient) {
 }
 
 TEST_P(LossConformance, LabelsAreOnlyNames) {
-  Case at = mixed();
+  ConformanceCase at = mixed();
   if (at.loss->classes() > 0) {
     GTEST_SKIP() << "labels are the numbers of its parameters";
   }
@@ -187,7 +187,7 @@ TEST_P(LossConformance, LabelsAreOnlyNames) {
 }
 
 TEST_P(LossConformance, ClassesOfItsParametersAreChecked) {
-  Case at = mixed();
+  ConformanceCase at = mixed();
   if (at.loss->classes() == 0) GTEST_SKIP() << "labels are only names";
   EXPECT_EQ(at.loss->classes(), 7);
   at.input.labels = at.input.labels + 3;  // 5 classes: the last becomes 7
@@ -237,8 +237,8 @@ TEST_P(LossConformance, OppositeAndOrthogonalEmbeddings) {
 TEST_P(LossConformance, CudaAgreesWithTheCpu) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
   for (at::ScalarType type : {at::kDouble, at::kFloat}) {
-    const Case here = mixed(type);
-    const Case there = mixed(type, at::kCUDA);
+    const ConformanceCase here = mixed(type);
+    const ConformanceCase there = mixed(type, at::kCUDA);
     const LossGradient cpu = here.differentiate();
     const LossGradient gpu = there.differentiate();
     const double digits = type == at::kDouble ? 1e-11 : 1e-4;

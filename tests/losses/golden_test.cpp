@@ -187,18 +187,18 @@ std::unique_ptr<Loss> loss_of(const Recipe& recipe, const Json& evaluation,
   return make_loss(options.dump(), context);
 }
 
-struct Subject {
+struct GoldenSubject {
   Recipe recipe;
   GoldenCase golden;
 };
 
-void PrintTo(const Subject& subject, std::ostream* out) {
+void PrintTo(const GoldenSubject& subject, std::ostream* out) {
   *out << subject.golden.item << "/" << subject.golden.name << " by "
        << subject.recipe.loss;
 }
 
-std::vector<Subject> subjects() {
-  std::vector<Subject> all;
+std::vector<GoldenSubject> golden_subjects() {
+  std::vector<GoldenSubject> all;
   for (const Recipe& recipe : recipes()) {
     for (const GoldenCase& golden : golden_cases(recipe.item)) {
       all.push_back({recipe, golden});
@@ -207,7 +207,7 @@ std::vector<Subject> subjects() {
   return all;
 }
 
-class GoldenLoss : public ::testing::TestWithParam<Subject> {
+class GoldenLoss : public ::testing::TestWithParam<GoldenSubject> {
  protected:
   GoldenLoss() : meta_(GetParam().golden.meta()) {
     EXPECT_FALSE(meta_.at("evaluations").empty());
@@ -330,9 +330,10 @@ TEST_P(GoldenLoss, CudaAgreesInBothPrecisions) {
   check_all(at::kFloat, at::kCUDA);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, GoldenLoss, ::testing::ValuesIn(subjects()),
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenLoss,
+                         ::testing::ValuesIn(golden_subjects()),
                          [](const auto& param_info) {
-                           const Subject& subject = param_info.param;
+                           const GoldenSubject& subject = param_info.param;
                            return subject.golden.test_name() + "_by_" +
                                   subject.recipe.loss;
                          });

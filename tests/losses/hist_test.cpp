@@ -35,7 +35,7 @@ std::map<std::string, Tensor> by_name(const Loss& loss) {
   return all;
 }
 
-LossContext context_of(int64_t classes, int64_t dim, uint64_t seed = 1) {
+LossContext hist_context(int64_t classes, int64_t dim, uint64_t seed = 1) {
   LossContext context;
   context.classes = classes;
   context.dim = dim;
@@ -146,7 +146,7 @@ TEST_P(HistAblation, IsFiniteInDegenerateBatches) {
 }
 
 TEST_P(HistAblation, HasOnlyTheParametersItUses) {
-  const auto loss = make_loss(yaml_of(GetParam()), context_of(7, 5));
+  const auto loss = make_loss(yaml_of(GetParam()), hist_context(7, 5));
   const Tensor z = random_normal({6, 5}, 1, at::kFloat);
   differentiate(*loss, {z, labels_of({0, 1, 1, 0, 1, 6}), {}});
   for (const auto& [name, tensor] : loss->named_parameters().pairs()) {
@@ -163,7 +163,7 @@ INSTANTIATE_TEST_SUITE_P(Hist, HistAblation, ::testing::ValuesIn(kAblations),
 // distances 0 and 2 of unit variance, and 2 / e of log-variance 1.
 TEST(Hist, LossOfDistributionsByHand) {
   LossContext context;
-  context.given = Hist({}, context_of(2, 2)).named_parameters().pairs();
+  context.given = Hist({}, hist_context(2, 2)).named_parameters().pairs();
   const Tensor axes = torch::eye(2);
   for (auto& [name, tensor] : context.given) {
     if (name == "means") tensor = 3 * axes;
@@ -179,7 +179,7 @@ TEST(Hist, LossOfDistributionsByHand) {
 }
 
 TEST(Hist, ParametersStartAsPublished) {
-  const auto p = by_name(Hist({}, context_of(50, 400)));
+  const auto p = by_name(Hist({}, hist_context(50, 400)));
   const auto std_of = [&](const char* name) {
     return p.at(name).std().item<double>();
   };
@@ -203,7 +203,7 @@ TEST(Hist, ParametersStartAsPublished) {
 
 TEST(Hist, ParametersComeFromTheSeed) {
   const auto means = [](uint64_t seed) {
-    return by_name(Hist({}, context_of(5, 4, seed))).at("means");
+    return by_name(Hist({}, hist_context(5, 4, seed))).at("means");
   };
   EXPECT_TRUE(same_bits(means(1), means(1)));
   EXPECT_FALSE(same_bits(means(1), means(2)));
@@ -211,7 +211,7 @@ TEST(Hist, ParametersComeFromTheSeed) {
 
 TEST(Hist, DistributionsAndNetworkHaveTheirOwnLearningRates) {
   const Hist loss({.lr_distributions = 0.05, .lr_hgnn = 6e-4},
-                  context_of(5, 4));
+                  hist_context(5, 4));
   EXPECT_EQ(loss.parameter_lr("means"), 0.05);
   EXPECT_EQ(loss.parameter_lr("log_vars"), 0.05);
   for (const char* name : {"theta1_weight", "bn1_bias", "theta2_bias"}) {
@@ -221,7 +221,7 @@ TEST(Hist, DistributionsAndNetworkHaveTheirOwnLearningRates) {
 
 TEST(Hist, RefusesParametersThatDoNotFit) {
   const NamedTensors all =
-      Hist({}, context_of(5, 4)).named_parameters().pairs();
+      Hist({}, hist_context(5, 4)).named_parameters().pairs();
   const auto refused = [](const std::string& yaml, const NamedTensors& given,
                           const auto&... parts) {
     LossContext context;
@@ -242,7 +242,7 @@ TEST(Hist, RefusesParametersThatDoNotFit) {
 }
 
 TEST(Hist, RefusesEmbeddingsOfAnotherSize) {
-  const Hist loss({}, context_of(5, 4));
+  const Hist loss({}, hist_context(5, 4));
   expect_error<c10::ValueError>(
       [&] {
         loss(torch::ones({2, 3}), labels_of({0, 1}));

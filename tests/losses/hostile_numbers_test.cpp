@@ -33,16 +33,17 @@ Tensor some_labels() {
 Tensor some_rows() { return normalize_rows(random_normal({16, 6}, 1)); }
 
 /// A loss and a batch for it.
-struct Case {
+struct HostileCase {
   std::unique_ptr<Loss> loss;
   LossInput input;
 };
 
 class HostileLoss : public ::testing::TestWithParam<LossSubject> {
  protected:
-  static Case make(const Tensor& embeddings, const std::string& options = "") {
+  static HostileCase make(const Tensor& embeddings,
+                          const std::string& options = "") {
     const Tensor labels = some_labels().to(embeddings.device());
-    Case made;
+    HostileCase made;
     made.loss = make_loss_for("{name: " + GetParam().name + options + "}",
                               embeddings, count_classes(labels) + 2);
     // Tuples of rows that can be mined, for the same at all scales.
@@ -58,7 +59,7 @@ TEST_P(HostileLoss, RefusesWhatIsNotFinite) {
     for (const at::ScalarType type : kTypes) {
       for (const auto& [name, x] : rows_not_finite(some_rows())) {
         SCOPED_TRACE(name);
-        const Case at = make(x.to(device, type));
+        const HostileCase at = make(x.to(device, type));
         // What the trainer calls, and looks at the value of.
         EXPECT_FALSE(
             std::isfinite(at.loss->unchecked(at.input).value.item<double>()));
@@ -75,7 +76,7 @@ TEST_P(HostileLoss, HidesNoRow) {
     for (int64_t row = 0; row < some_rows().size(0); ++row) {
       const Tensor x = some_rows().to(device);
       x[row][1] = std::nan("");
-      const Case at = make(x);
+      const HostileCase at = make(x);
       EXPECT_FALSE(
           std::isfinite(at.loss->unchecked(at.input).value.item<double>()))
           << row;
@@ -90,7 +91,7 @@ TEST_P(HostileLoss, RefusesVirtualExamplesOfWhatIsNotFinite) {
   for (const c10::Device device : test_devices()) {
     for (const auto& [name, x] : rows_not_finite(some_rows())) {
       SCOPED_TRACE(name);
-      const Case at = make(x.to(device, at::kFloat), ", simix: true");
+      const HostileCase at = make(x.to(device, at::kFloat), ", simix: true");
       EXPECT_THROW((*at.loss)(at.input), c10::ValueError);
     }
   }
@@ -103,14 +104,14 @@ TEST_P(HostileLoss, RefusesADatabaseThatIsNotFinite) {
   for (const c10::Device device : test_devices()) {
     for (const auto& [name, x] : rows_not_finite(some_rows())) {
       SCOPED_TRACE(name);
-      Case at = make(some_rows().to(device, at::kFloat));
+      HostileCase at = make(some_rows().to(device, at::kFloat));
       at.input.database.embeddings = x.to(device, at::kFloat);
       at.input.database.labels = at.input.labels;
       expect_error<c10::ValueError>([&] { (*at.loss)(at.input); },
                                     "row 4 of the database", "NaN");
     }
     // Products overflow, and no row is compared with itself.
-    Case at = make(some_rows().to(device, at::kFloat) * kHuge);
+    HostileCase at = make(some_rows().to(device, at::kFloat) * kHuge);
     at.input.database.embeddings = at.input.embeddings.flip({1});
     at.input.database.labels = at.input.labels;
     EXPECT_THROW((*at.loss)(at.input), RunError);
@@ -118,10 +119,10 @@ TEST_P(HostileLoss, RefusesADatabaseThatIsNotFinite) {
 }
 
 TEST_P(HostileLoss, RefusesParametersThatAreNotFinite) {
-  const Case usual = make(some_rows());
+  const HostileCase usual = make(some_rows());
   for (const auto& [name, ignored] : usual.loss->named_parameters().pairs()) {
     SCOPED_TRACE(name);
-    const Case at = make(some_rows());
+    const HostileCase at = make(some_rows());
     for (const auto& [other, value] : at.loss->named_parameters().pairs()) {
       const torch::NoGradGuard no_grad;
       if (other == name) value.view({-1})[0].fill_(std::nan(""));
@@ -133,7 +134,7 @@ TEST_P(HostileLoss, RefusesParametersThatAreNotFinite) {
 
 /// The value and gradient; nothing if they are too large for the type, which is
 /// an error.
-std::optional<LossGradient> result_of(const Case& at) {
+std::optional<LossGradient> result_of(const HostileCase& at) {
   try {
     return differentiate(*at.loss, at.input);
   } catch (const RunError& error) {
@@ -221,7 +222,7 @@ TEST_P(HostileLoss, IsTheSameAtAnyScaleOnceNormalised) {
   for (const c10::Device device : test_devices()) {
     const Tensor x = random_normal({16, 6}, 1, at::kFloat).to(device);
     const auto run = [&](const Tensor& rows) {
-      const Case at = make(rows);
+      const HostileCase at = make(rows);
       return differentiate_normalized(*at.loss, at.input);
     };
     const LossGradient usual = run(x);

@@ -24,14 +24,16 @@ LossInput line(const std::vector<int64_t>& tuples, int64_t width) {
   return input;
 }
 
-LossGradient run(const QuadrupletOptions& options, const LossInput& input) {
+LossGradient run_quadruplet(const QuadrupletOptions& options,
+                            const LossInput& input) {
   return differentiate(Quadruplet(options), input);
 }
 
 TEST(QuadrupletLoss, AddsTwoHinges) {
   // 0.5 - 1.25 + 1, and 0.5 - 1.75 + 0.5 which is below zero.
-  EXPECT_DOUBLE_EQ(run({}, line({0, 1, 2, 3}, 4)).value, 0.25);
-  const LossGradient result = run({.margin2 = 2}, line({0, 1, 2, 3}, 4));
+  EXPECT_DOUBLE_EQ(run_quadruplet({}, line({0, 1, 2, 3}, 4)).value, 0.25);
+  const LossGradient result =
+      run_quadruplet({.margin2 = 2}, line({0, 1, 2, 3}, 4));
   EXPECT_DOUBLE_EQ(result.value, 0.25 + 0.75);
   // Of D_ap twice, -D_an and -D_nl.
   EXPECT_EQ(max_difference(result.gradient.flatten(),
@@ -42,8 +44,8 @@ TEST(QuadrupletLoss, AddsTwoHinges) {
 
 TEST(QuadrupletLoss, ReducesOverTuples) {
   const LossInput input = line({0, 1, 2, 3, 0, 1, 4, 3}, 4);
-  EXPECT_DOUBLE_EQ(run({}, input).value, 0.25 / 2);
-  EXPECT_DOUBLE_EQ(run({.reduction = "active"}, input).value, 0.25);
+  EXPECT_DOUBLE_EQ(run_quadruplet({}, input).value, 0.25 / 2);
+  EXPECT_DOUBLE_EQ(run_quadruplet({.reduction = "active"}, input).value, 0.25);
 }
 
 /// How often each example is the second negative of the triplet, from the
@@ -51,7 +53,8 @@ TEST(QuadrupletLoss, ReducesOverTuples) {
 std::vector<int64_t> draws(LossInput input, uint64_t seed, int64_t count) {
   input.tuples = input.tuples.repeat({count, 1});
   input.seed = seed;
-  const LossGradient result = run({.margin1 = -100, .margin2 = 100}, input);
+  const LossGradient result =
+      run_quadruplet({.margin1 = -100, .margin2 = 100}, input);
   std::vector<int64_t> counts;
   for (int64_t i = 3; i < 6; ++i) {
     counts.push_back(std::llround(-result.gradient[i][0].item<double>() *
@@ -93,7 +96,7 @@ TEST(QuadrupletLoss, WithoutAThirdClassHasTheFirstTerm) {
        {labels_of({0, 0, 1, 1, 1, 0}), labels_of({0, 0, 0, 0, 0, 0})}) {
     LossInput input = line({0, 1, 2}, 3);
     input.labels = labels;
-    EXPECT_DOUBLE_EQ(run({.margin2 = 100}, input).value, 0.25);
+    EXPECT_DOUBLE_EQ(run_quadruplet({.margin2 = 100}, input).value, 0.25);
   }
 }
 

@@ -16,19 +16,19 @@
 namespace kith {
 namespace {
 
-struct Subject {
+struct SpreadSubject {
   std::string loss;
   double temperature;
   double spread;  ///< Similarities of the positives to the query: +-spread.
 };
 
-void PrintTo(const Subject& subject, std::ostream* out) {
+void PrintTo(const SpreadSubject& subject, std::ostream* out) {
   *out << subject.loss << " with t = " << subject.temperature
        << " and positives at +-" << subject.spread;
 }
 
-std::vector<Subject> subjects() {
-  std::vector<Subject> all;
+std::vector<SpreadSubject> spread_subjects() {
+  std::vector<SpreadSubject> all;
   for (const char* loss : {"recall_at_k", "smooth_ap"}) {
     for (const double t : {0.001, 0.01}) {
       // About 0.66 is as far as is possible without an exponential a pair, for
@@ -42,13 +42,13 @@ std::vector<Subject> subjects() {
   return all;
 }
 
-class RankSpread : public ::testing::TestWithParam<Subject> {
+class RankSpread : public ::testing::TestWithParam<SpreadSubject> {
  protected:
   /// Points of the circle. The first is the query, the next two its positives;
   /// of the negatives some are everywhere and some within a few temperatures
   /// of a positive, where the sigmoids are neither 0 nor 1.
   RankSpread() {
-    const Subject& subject = GetParam();
+    const SpreadSubject& subject = GetParam();
     const double right = std::acos(subject.spread);
     const double left = -std::acos(-subject.spread);
     std::vector<double> angles = {0, right, left};
@@ -70,7 +70,7 @@ class RankSpread : public ::testing::TestWithParam<Subject> {
 
   void expect_formula(bool query_in_database,
                       const at::Device& device = at::kCPU) const {
-    const Subject& subject = GetParam();
+    const SpreadSubject& subject = GetParam();
     const bool recall = subject.loss == "recall_at_k";
     const auto loss = make_loss(
         "{name: " + subject.loss +
@@ -114,7 +114,8 @@ TEST_P(RankSpread, IsTheFormulaOnCuda) {
   expect_formula(/*query_in_database=*/true, at::kCUDA);
 }
 
-INSTANTIATE_TEST_SUITE_P(Spreads, RankSpread, ::testing::ValuesIn(subjects()));
+INSTANTIATE_TEST_SUITE_P(Spreads, RankSpread,
+                         ::testing::ValuesIn(spread_subjects()));
 
 }  // namespace
 }  // namespace kith

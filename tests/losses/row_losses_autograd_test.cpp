@@ -16,7 +16,7 @@
 namespace kith {
 namespace {
 
-std::vector<std::string> losses() {
+std::vector<std::string> autograd_losses() {
   std::vector<std::string> names;
   for (const std::string& name : loss_registry().names()) {
     if (has_reference(name)) names.push_back(name);
@@ -93,7 +93,8 @@ TEST_P(RowLossAutograd, RefusesASecondDerivative) {
                            "first derivative only");
 }
 
-INSTANTIATE_TEST_SUITE_P(Losses, RowLossAutograd, ::testing::ValuesIn(losses()),
+INSTANTIATE_TEST_SUITE_P(Losses, RowLossAutograd,
+                         ::testing::ValuesIn(autograd_losses()),
                          [](const auto& param_info) {
                            return param_info.param;
                          });

@@ -18,7 +18,7 @@
 namespace kith {
 namespace {
 
-std::vector<std::string> losses() {
+std::vector<std::string> row_losses() {
   std::vector<std::string> names;
   for (const std::string& name : loss_registry().names()) {
     if (has_reference(name)) names.push_back(name);
@@ -191,7 +191,7 @@ TEST_P(RowLossTest, TakesTensorsThatAreNotContiguous) {
   EXPECT_EQ(max_difference(x.grad(), expected.gradient), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Losses, RowLossTest, ::testing::ValuesIn(losses()),
+INSTANTIATE_TEST_SUITE_P(Losses, RowLossTest, ::testing::ValuesIn(row_losses()),
                          [](const auto& param_info) {
                            return param_info.param;
                          });

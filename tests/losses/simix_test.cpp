@@ -18,7 +18,7 @@
 namespace kith {
 namespace {
 
-std::vector<std::string> losses() {
+std::vector<std::string> mixing_losses() {
   std::vector<std::string> names;
   for (const std::string& name : loss_registry().names()) {
     const auto loss =
@@ -124,7 +124,8 @@ TEST_P(SimixLoss, LimitIsAnOption) {
       "simix_limit (8)");
 }
 
-INSTANTIATE_TEST_SUITE_P(Losses, SimixLoss, ::testing::ValuesIn(losses()),
+INSTANTIATE_TEST_SUITE_P(Losses, SimixLoss,
+                         ::testing::ValuesIn(mixing_losses()),
                          [](const auto& param_info) {
                            return param_info.param;
                          });

@@ -14,7 +14,8 @@
 namespace kith {
 namespace {
 
-LossGradient run(const SnrContrastiveOptions& options, const LossInput& input) {
+LossGradient run_snr_contrastive(const SnrContrastiveOptions& options,
+                                 const LossInput& input) {
   return differentiate(SnrContrastive(options), input);
 }
 
@@ -43,7 +44,7 @@ TEST(SnrContrastiveLoss, AgreesWithTheFormula) {
     const LossInput input = batch.input();
     const LossGradient expected = plain(input, 0.3, 1.5);
     const LossGradient result =
-        run({.pos_margin = 0.3, .neg_margin = 1.5}, input);
+        run_snr_contrastive({.pos_margin = 0.3, .neg_margin = 1.5}, input);
     EXPECT_NEAR(result.value, expected.value, 1e-11);
     EXPECT_LE(
         max_difference(result.gradient, expected.gradient),
@@ -58,7 +59,8 @@ TEST(SnrContrastiveLoss, DuplicatesAreNotCounted) {
       torch::tensor({3., -1., 3., -1., 1., -1.}, torch::kDouble).view({3, 2});
   input.labels = labels_of({0, 0, 0});
   // From 0 and 1 to 2: 1/4 each, from 2: 1 each.
-  EXPECT_DOUBLE_EQ(run({}, input).value, (0.25 + 0.25 + 1 + 1) / 4);
+  EXPECT_DOUBLE_EQ(run_snr_contrastive({}, input).value,
+                   (0.25 + 0.25 + 1 + 1) / 4);
 }
 
 TEST(SnrContrastiveLoss, AnExampleWithoutVarianceIsNoAnchor) {
@@ -67,7 +69,7 @@ TEST(SnrContrastiveLoss, AnExampleWithoutVarianceIsNoAnchor) {
       torch::tensor({3., -1., 0.3, 0.3, 1., -1.}, torch::kDouble).view({3, 2});
   input.labels = labels_of({0, 0, 1});
   // From 0: 8/8 to its positive, 2/8 to the negative; from 2: 2/2 and 2/2.
-  const LossGradient result = run({}, input);
+  const LossGradient result = run_snr_contrastive({}, input);
   EXPECT_NEAR(result.value, 1 + 0.75, 1e-12);
   EXPECT_TRUE(torch::isfinite(result.gradient).all().item<bool>());
 }

@@ -23,31 +23,31 @@ LossInput four_points() {
   return input;
 }
 
-LossGradient run(const SnrOptions& options, const LossInput& input) {
+LossGradient run_snr(const SnrOptions& options, const LossInput& input) {
   return differentiate(Snr(options), input);
 }
 
 TEST(SnrLoss, IsTheMeanOverActiveTriplets) {
-  EXPECT_DOUBLE_EQ(run({.reg = 0}, four_points()).value, 0.2);
-  EXPECT_DOUBLE_EQ(run({.reg = 0, .reduction = "all"}, four_points()).value,
+  EXPECT_DOUBLE_EQ(run_snr({.reg = 0}, four_points()).value, 0.2);
+  EXPECT_DOUBLE_EQ(run_snr({.reg = 0, .reduction = "all"}, four_points()).value,
                    0.1);
   // 2/8 - 2/8 and 2/8 - 32/8.
-  EXPECT_DOUBLE_EQ(run({.margin = 4, .reg = 0}, four_points()).value,
+  EXPECT_DOUBLE_EQ(run_snr({.margin = 4, .reg = 0}, four_points()).value,
                    (4 + 0.25) / 2);
 }
 
 TEST(SnrLoss, KeepsSumsOfAnchorsSmall) {
-  EXPECT_DOUBLE_EQ(run({}, four_points()).value, 0.2 + 0.005 * 2);
+  EXPECT_DOUBLE_EQ(run_snr({}, four_points()).value, 0.2 + 0.005 * 2);
   LossInput input = four_points();
   input.tuples = labels_of({0, 1, 3, 3, 2, 0}).view({2, 3});
   // Anchors with sums 2 and -2; 3: 8 - 32 over 32.
-  EXPECT_DOUBLE_EQ(run({.margin = 0, .reg = 1}, input).value, 2);
+  EXPECT_DOUBLE_EQ(run_snr({.margin = 0, .reg = 1}, input).value, 2);
 }
 
 TEST(SnrLoss, AnAnchorWithoutVarianceHasNoTerm) {
   LossInput input = four_points();
   input.embeddings[0] = 0.3;
-  const LossGradient result = run({.reg = 0}, input);
+  const LossGradient result = run_snr({.reg = 0}, input);
   EXPECT_EQ(result.value, 0);
   EXPECT_EQ(result.gradient.abs().sum().item<double>(), 0);
 }
@@ -55,9 +55,9 @@ TEST(SnrLoss, AnAnchorWithoutVarianceHasNoTerm) {
 TEST(SnrLoss, NothingActiveGivesZero) {
   LossInput input = four_points();
   input.tuples = labels_of({0, 1, 3}).view({1, 3});
-  EXPECT_EQ(run({.reg = 0}, input).value, 0);
+  EXPECT_EQ(run_snr({.reg = 0}, input).value, 0);
   input.tuples = input.tuples.slice(0, 0, 0);
-  const LossGradient result = run({}, input);
+  const LossGradient result = run_snr({}, input);
   EXPECT_EQ(result.value, 0);
   EXPECT_TRUE(result.connected);
 }

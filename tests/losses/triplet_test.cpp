@@ -16,8 +16,8 @@ namespace {
 
 // Four points on a line:    0 --- 0.5 ---- 1.25 --------- 3
 //                         class A   A      class B        B
-LossGradient run(const TripletOptions& options,
-                 const std::vector<int64_t>& tuples) {
+LossGradient run_triplet(const TripletOptions& options,
+                         const std::vector<int64_t>& tuples) {
   LossInput input;
   input.embeddings =
       torch::tensor({0., 0.5, 1.25, 3.}, torch::kDouble).view({4, 1});
@@ -30,27 +30,27 @@ LossGradient run(const TripletOptions& options,
 const std::vector<int64_t> kTriplets = {0, 1, 2, 2, 3, 1};
 
 TEST(TripletLoss, IsTheMeanOverAllTriplets) {
-  const LossGradient result = run({}, kTriplets);
+  const LossGradient result = run_triplet({}, kTriplets);
   EXPECT_DOUBLE_EQ(result.value, 1.2 / 2);
   EXPECT_EQ(max_difference(result.gradient.flatten(),
                            torch::tensor({0., 0.5, -1., 0.5}, torch::kDouble)),
             0);
-  EXPECT_DOUBLE_EQ(run({.margin = 1}, kTriplets).value, (0.25 + 2) / 2);
+  EXPECT_DOUBLE_EQ(run_triplet({.margin = 1}, kTriplets).value, (0.25 + 2) / 2);
 }
 
 TEST(TripletLoss, CanBeTheMeanOverTheActive) {
-  EXPECT_DOUBLE_EQ(run({.reduction = "active"}, kTriplets).value, 1.2);
+  EXPECT_DOUBLE_EQ(run_triplet({.reduction = "active"}, kTriplets).value, 1.2);
 }
 
 TEST(TripletLoss, CanSquareDistances) {
-  EXPECT_DOUBLE_EQ(run({.squared = true}, kTriplets).value,
+  EXPECT_DOUBLE_EQ(run_triplet({.squared = true}, kTriplets).value,
                    (1.75 * 1.75 - 0.75 * 0.75 + 0.2) / 2);
 }
 
 /// Miners that push positives apart name the anchor as its positive and one of
 /// its class as the negative.
 TEST(TripletLoss, TakesColumnsWhateverTheLabels) {
-  const LossGradient result = run({.margin = 1}, {0, 0, 1});
+  const LossGradient result = run_triplet({.margin = 1}, {0, 0, 1});
   EXPECT_DOUBLE_EQ(result.value, 0.5);
   EXPECT_EQ(max_difference(result.gradient.flatten(),
                            torch::tensor({1., -1., 0., 0.}, torch::kDouble)),
@@ -58,7 +58,7 @@ TEST(TripletLoss, TakesColumnsWhateverTheLabels) {
 }
 
 TEST(TripletLoss, NoTupleGivesZero) {
-  const LossGradient result = run({}, {});
+  const LossGradient result = run_triplet({}, {});
   EXPECT_EQ(result.value, 0);
   EXPECT_TRUE(result.connected);
   EXPECT_EQ(result.gradient.abs().sum().item<double>(), 0);
