@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/build_info.h"
 #include "cli/common.h"
 #include "kith/core/options.h"
 #include "kith/study/recipes.h"
@@ -15,14 +16,11 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// KITH_SOURCE_RECIPES and KITH_INSTALLED_RECIPES (relative to the program's
-/// folder) come from CMake.
 std::string own_recipes() {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  const fs::path installed = program.parent_path() / KITH_INSTALLED_RECIPES;
-  return first_folder(
-      {installed.lexically_normal().string(), KITH_SOURCE_RECIPES});
+  const fs::path installed = program.parent_path() / kInstalledRecipes;
+  return first_folder({installed.lexically_normal().string(), kSourceRecipes});
 }
 
 /// A path that works here and is short: relative if it lies below the current

@@ -11,8 +11,7 @@ if(PROJECT_IS_TOP_LEVEL)
   # Kernels and other hot files ask for -O3 themselves; for the rest it only
   # takes longer to compile.
   string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
-  option(CMAKE_UNITY_BUILD "Compile the files of a folder together" ON)
-  set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
+  option(CMAKE_UNITY_BUILD "Compile the files of a room together" ON)
 endif()
 
 # What every target of kith is compiled with; kept out of the installed package.

@@ -20,10 +20,12 @@ if(KITH_WITH_TORCH)
     ${TORCH_INCLUDE_DIRS})
   separate_arguments(torch_flags UNIX_COMMAND "${TORCH_CXX_FLAGS}")
   target_compile_options(kith_torch_api INTERFACE ${torch_flags})
+  # at::parallel_for is a loop on one thread in a file compiled without OpenMP.
+  find_package(OpenMP REQUIRED COMPONENTS CXX)
 endif()
 
 # CUDA kernels are linked if LibTorch has CUDA. Where only nvcc is there they
-# are still compiled, so that a change cannot break them unseen.
+# are still compiled for the tests, so that a change cannot break them unseen.
 set(KITH_CUDA AUTO CACHE STRING
   "CUDA kernels: AUTO (if LibTorch has CUDA), ON or OFF")
 set(KITH_CUDA_ARCHITECTURES "" CACHE STRING
@@ -36,24 +38,26 @@ if(KITH_WITH_TORCH AND NOT KITH_CUDA STREQUAL "OFF")
   elseif(KITH_CUDA STREQUAL "ON")
     message(FATAL_ERROR "KITH_CUDA is ON, but this LibTorch has no CUDA")
   endif()
-  include(CheckLanguage)
-  find_program(KITH_NVCC nvcc HINTS ENV CUDA_PATH PATHS /usr/local/cuda/bin)
-  if(KITH_NVCC AND NOT CMAKE_CUDA_COMPILER)
-    set(CMAKE_CUDA_COMPILER ${KITH_NVCC})
-  endif()
-  check_language(CUDA)
-  if(CMAKE_CUDA_COMPILER)
-    set(KITH_COMPILE_CUDA ON)
-    if(NOT CMAKE_CUDA_ARCHITECTURES)
-      set(CMAKE_CUDA_ARCHITECTURES 90)
+  if(KITH_USE_CUDA OR KITH_BUILD_TESTS)
+    include(CheckLanguage)
+    find_program(KITH_NVCC nvcc HINTS ENV CUDA_PATH PATHS /usr/local/cuda/bin)
+    if(KITH_NVCC AND NOT CMAKE_CUDA_COMPILER)
+      set(CMAKE_CUDA_COMPILER ${KITH_NVCC})
     endif()
-    enable_language(CUDA)
-    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # CMake 3.25 with nvcc 13
-      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    check_language(CUDA)
+    if(CMAKE_CUDA_COMPILER)
+      set(KITH_COMPILE_CUDA ON)
+      if(NOT CMAKE_CUDA_ARCHITECTURES)
+        set(CMAKE_CUDA_ARCHITECTURES 90)
+      endif()
+      enable_language(CUDA)
+      if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # CMake 3.25 with nvcc 13
+        set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+      endif()
+    elseif(KITH_USE_CUDA)
+      message(FATAL_ERROR "LibTorch has CUDA, but there is no nvcc: install the "
+        "CUDA toolkit, or set KITH_CUDA=OFF")
     endif()
-  elseif(KITH_USE_CUDA)
-    message(FATAL_ERROR "LibTorch has CUDA, but there is no nvcc: install the "
-      "CUDA toolkit, or set KITH_CUDA=OFF")
   endif()
 endif()
 
@@ -77,7 +81,6 @@ set(KITH_WITH_FAISS AUTO CACHE STRING
   "Indexes of faiss: AUTO (if it is found), ON or OFF")
 set(KITH_USE_FAISS OFF)
 if(KITH_WITH_TORCH AND NOT KITH_WITH_FAISS STREQUAL "OFF")
-  find_package(OpenMP QUIET COMPONENTS CXX) # which faiss links
   find_package(faiss QUIET CONFIG)
   if(faiss_FOUND AND TARGET faiss)
     set(KITH_USE_FAISS ON)

@@ -20,7 +20,7 @@ import numpy
 import torch
 import torchvision
 
-PROGRAM = os.environ["KITH_TEST_PROGRAM"]
+PROGRAM = [os.environ["KITH_TEST_PROGRAM"], "backbones"]
 
 
 def model_of(name, **options):
@@ -81,7 +81,7 @@ class Backbones(unittest.TestCase):
             files = [folder / "map.npy"]
             if name.startswith("vit"):
                 files.append(folder / "token.npy")
-            subprocess.run([PROGRAM, name, folder / "weights.pth",
+            subprocess.run([*PROGRAM, name, folder / "weights.pth",
                             folder / "images.npy", *files], check=True)
             return [torch.from_numpy(numpy.load(file)) for file in files]
 

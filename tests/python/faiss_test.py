@@ -15,7 +15,7 @@ find_python.need("numpy", "faiss")
 import faiss
 import numpy as np
 
-PROGRAM = os.environ["KITH_TEST_PROGRAM"]
+PROGRAM = [os.environ["KITH_TEST_PROGRAM"], "faiss"]
 K = 10
 
 
@@ -39,7 +39,7 @@ class Case(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def kith(self, *arguments):
-        return subprocess.run([PROGRAM, *arguments], text=True,
+        return subprocess.run([*PROGRAM, *arguments], text=True,
                               capture_output=True)
 
     def make(self, config):

@@ -30,7 +30,7 @@ from torch.nn import functional as F
 
 from read_safetensors import read_safetensors
 
-PROGRAM = os.environ["KITH_TEST_PROGRAM"]
+PROGRAM = [os.environ["KITH_TEST_PROGRAM"], "training"]
 CLASSES, PER_CLASS = 12, 4
 MEAN, STD = [0.4, 0.5, 0.6], [0.2, 0.25, 0.3]
 TEMPERATURE, MARGIN = 0.2, 0.3
@@ -223,7 +223,7 @@ class Training(unittest.TestCase):
         pictures = write_pictures(folder, config["model"]["input"]["size"])
         config["data"]["path"] = str(folder)
         (folder / "config.yaml").write_text(json.dumps(config))
-        subprocess.run([PROGRAM, folder / "config.yaml", folder], check=True,
+        subprocess.run([*PROGRAM, folder / "config.yaml", folder], check=True,
                        stderr=subprocess.DEVNULL)
         plan = json.loads((folder / "plan.json").read_text())
 

@@ -21,7 +21,7 @@ import torch
 
 from read_safetensors import DTYPES, read_safetensors
 
-DUMP = os.environ["KITH_TEST_PROGRAM"]
+DUMP = [os.environ["KITH_TEST_PROGRAM"], "weights"]
 
 
 class Gadget:
@@ -37,7 +37,7 @@ class Gadget:
 class Case(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.program = subprocess.Popen([DUMP], text=True,
+        cls.program = subprocess.Popen(DUMP, text=True,
                                        stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE)
 

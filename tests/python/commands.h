@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace kith {
+
+// What the tests in Python have done by kith, in one program: starting LibTorch
+// and compiling against it are slow. Tensors go through files.
+
+using Arguments = std::vector<std::string>;
+
+/// BACKBONE WEIGHTS INPUT.npy OUT_MAP.npy [OUT_TOKEN.npy]: a backbone with the
+/// weights of a file and the statistics of batch norm kept, on pictures
+/// [N, C, S, S] float32.
+void run_backbone(const Arguments& arguments);
+
+/// make CONFIG ROWS.npy INDEX, or search INDEX QUERIES.npy OUT.
+void use_index(const Arguments& arguments);
+
+/// CONFIG FOLDER: trains as CONFIG says, as `kith train` does.
+///
+///     FOLDER/plan.json   a list of {"images", "classes"} for each step
+///     FOLDER/start       a run of one step with learning rate 0: its
+///                        checkpoint has the weights to start from
+///     FOLDER/run         the run
+void train_and_plan(const Arguments& arguments);
+
+/// Writes what read_weights makes of a file to a .safetensors file. Of two
+/// lines of input, one names the first file and one the second; the answer is
+/// an empty line or the error, so that one process serves many files.
+void dump_weights(const Arguments& arguments);
+
+}  // namespace kith

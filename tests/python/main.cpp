@@ -1,0 +1,23 @@
+// usage: kith_for_python backbones|faiss|training|weights ARGUMENT...
+
+#include <exception>
+#include <iostream>
+#include <map>
+
+#include "tests/python/commands.h"
+
+int main(int count, char** arguments) {
+  const std::map<std::string, void (*)(const kith::Arguments&)> commands = {
+      {"backbones", kith::run_backbone},
+      {"faiss", kith::use_index},
+      {"training", kith::train_and_plan},
+      {"weights", kith::dump_weights}};
+  try {
+    commands.at(count > 1 ? arguments[1] : "")(
+        kith::Arguments(arguments + 2, arguments + count));
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << "kith_for_python: " << error.what() << "\n";
+    return 1;
+  }
+}
