@@ -130,6 +130,7 @@ LoadedModel load_from_checkpoint(const std::string& file) {
   if (section == nullptr) {
     throw DataError(file + ": its configuration has no 'model'");
   }
+  refuse_own_network(*section, file);
   check_dim(file, *section);
   model.net = std::make_unique<EmbeddingNet>(*section);
   load_checkpoint(file, {*model.net});
