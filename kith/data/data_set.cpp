@@ -6,7 +6,7 @@
 
 #include "kith/core/log.h"
 #include "kith/image/decode.h"
-#include "kith/image/rotate.h"
+#include "kith/image/orientation.h"
 
 namespace kith {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "kith/core/registry.h"
 #include "kith/data/image_list.h"
-#include "kith/image/exif.h"
 #include "kith/image/image.h"
+#include "kith/image/orientation.h"
 
 namespace kith {
 

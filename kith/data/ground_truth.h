@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kith/data/image_list.h"
-#include "kith/image/box.h"
+#include "kith/image/crop.h"
 
 namespace kith {
 

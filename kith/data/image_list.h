@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kith/image/box.h"
+#include "kith/image/crop.h"
 
 namespace kith {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kith/image/box.h"
+#include "kith/image/crop.h"
 #include "kith/image/image.h"
 
 namespace kith {

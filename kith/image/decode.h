@@ -5,8 +5,8 @@
 #include <string>
 
 #include "kith/core/error.h"
-#include "kith/image/exif.h"
 #include "kith/image/image.h"
+#include "kith/image/orientation.h"
 
 namespace kith {
 

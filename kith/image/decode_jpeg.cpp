@@ -11,7 +11,7 @@
 
 #include "kith/core/error.h"
 #include "kith/image/decode.h"
-#include "kith/image/exif.h"
+#include "kith/image/orientation.h"
 
 namespace kith::detail {
 namespace {

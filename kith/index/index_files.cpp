@@ -6,7 +6,7 @@
 
 #include "kith/core/error.h"
 #include "kith/io/crc32c.h"
-#include "kith/io/own_sum.h"
+#include "kith/io/file_sums.h"
 
 namespace kith {
 namespace {

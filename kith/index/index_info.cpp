@@ -8,7 +8,7 @@
 #include "kith/core/file.h"
 #include "kith/core/json.h"
 #include "kith/core/json_text.h"
-#include "kith/io/own_sum.h"
+#include "kith/io/file_sums.h"
 
 namespace kith {
 namespace {

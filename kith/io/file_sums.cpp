@@ -2,15 +2,30 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 
 #include "kith/core/error.h"
 #include "kith/io/crc32c.h"
-#include "kith/io/own_sum.h"
 
 namespace kith {
 namespace {
 
-constexpr size_t kDigits = kNoSum.size();
+/// Where the digits are; npos if there is no mark.
+size_t find_digits(std::string_view text, std::string_view mark) {
+  const size_t at = text.find(mark);
+  if (at == text.npos || text.size() - at - mark.size() < kNoSum.size()) {
+    return text.npos;
+  }
+  return at + mark.size();
+}
+
+std::string own_sum(std::string_view text, size_t digits) {
+  uint32_t sum = crc32c(text.substr(0, digits));
+  sum = crc32c(kNoSum, sum);
+  return sum_text(crc32c(text.substr(digits + kNoSum.size()), sum));
+}
+
+constexpr size_t kSumDigits = kNoSum.size();
 
 uint64_t block_count(uint64_t bytes) {
   return std::max<uint64_t>((bytes + FileSums::kBlock - 1) / FileSums::kBlock,
@@ -40,6 +55,24 @@ uint64_t end_of_block(uint64_t block, uint64_t bytes) {
 
 }  // namespace
 
+std::string sum_text(uint32_t sum) {
+  char text[kNoSum.size() + 1];
+  std::snprintf(text, sizeof text, "%08x", sum);
+  return text;
+}
+
+void put_own_sum(std::string& text, std::string_view mark) {
+  const size_t digits = find_digits(text, mark);
+  KITH_ASSERT(digits != text.npos);
+  text.replace(digits, kNoSum.size(), own_sum(text, digits));
+}
+
+bool own_sum_fits(std::string_view text, std::string_view mark) {
+  const size_t digits = find_digits(text, mark);
+  return digits == text.npos ||
+         text.substr(digits, kNoSum.size()) == own_sum(text, digits);
+}
+
 std::string FileSums::hex() const {
   std::string text;
   for (const uint32_t sum : crc) text += sum_text(sum);
@@ -58,13 +91,14 @@ FileSums sums_of_file(const std::string& path) {
 }
 
 bool parse_sums(const std::string& hex, uint64_t bytes, FileSums& sums) {
-  if (hex.size() % kDigits != 0 || hex.size() / kDigits != block_count(bytes)) {
+  if (hex.size() % kSumDigits != 0 ||
+      hex.size() / kSumDigits != block_count(bytes)) {
     return false;
   }
   sums.bytes = bytes;
   sums.crc.clear();
-  for (size_t at = 0; at < hex.size(); at += kDigits) {
-    const char* end = hex.data() + at + kDigits;
+  for (size_t at = 0; at < hex.size(); at += kSumDigits) {
+    const char* end = hex.data() + at + kSumDigits;
     uint32_t crc = 0;
     if (std::from_chars(hex.data() + at, end, crc, 16).ptr != end) return false;
     sums.crc.push_back(crc);

@@ -10,7 +10,7 @@
 #include "kith/core/error.h"
 #include "kith/core/quote.h"
 #include "kith/io/crc32c.h"
-#include "kith/io/own_sum.h"
+#include "kith/io/file_sums.h"
 #include "kith/io/safetensors_header.h"
 
 namespace kith {

@@ -10,7 +10,7 @@
 #include "kith/core/error.h"
 #include "kith/data/file_sets.h"
 #include "kith/image/encode.h"
-#include "kith/image/rotate.h"
+#include "kith/image/orientation.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/temp_dir.h"

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kith/image/rotate.h"
+#include "kith/image/orientation.h"
 #include "tests/support/pictures.h"
 
 namespace kith {

@@ -7,7 +7,6 @@
 
 #include "kith/core/error.h"
 #include "kith/io/crc32c.h"
-#include "kith/io/own_sum.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 

@@ -1,4 +1,4 @@
-#include "kith/image/exif.h"
+#include "kith/image/orientation.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -94,6 +94,11 @@ Image apply_orientation(Image image, int orientation) {
     }
   }
   return out;
+}
+
+Image rotate90(const Image& image, int quarter_turns) {
+  constexpr int kOrientations[] = {1, 8, 3, 6};
+  return apply_orientation(image, kOrientations[(quarter_turns % 4 + 4) % 4]);
 }
 
 }  // namespace kith

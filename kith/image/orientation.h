@@ -17,6 +17,10 @@ int exif_orientation(std::span<const uint8_t> app1);
 /// and height. Asserts 1 <= orientation <= 8.
 Image apply_orientation(Image image, int orientation);
 
+/// The image turned by quarter_turns x 90 degrees counterclockwise, exactly.
+/// Any integer: -1 is a turn clockwise. Odd turns swap width and height.
+Image rotate90(const Image& image, int quarter_turns);
+
 /// A picture as it lies in a file, which is where published boxes count their
 /// pixels: those who drew them had programs that know nothing of EXIF.
 struct StoredImage {
