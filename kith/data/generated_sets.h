@@ -61,7 +61,6 @@ class LandmarksDataSet final : public DataSet {
 
  private:
   uint64_t seed() const { return static_cast<uint64_t>(options_.seed); }
-  void add(bool train, int64_t label, int64_t photo);
 
   Options options_;
 };

@@ -111,9 +111,9 @@ class AnnotationArray {
   std::string file_;
 };
 
-class Reader {
+class AnnotationReader {
  public:
-  explicit Reader(const std::string& folder) : root_(folder) {}
+  explicit AnnotationReader(const std::string& folder) : root_(folder) {}
 
   CarAnnotations read() {
     require_folder(root_, kCarFolder);
@@ -273,7 +273,7 @@ class Reader {
 /// first whose files are there, for a folder may hold several. DataError that
 /// names the file if something is missing or wrong.
 CarAnnotations read_car_annotations(const std::string& folder) {
-  return Reader(folder).read();
+  return AnnotationReader(folder).read();
 }
 
 constexpr int64_t kCarTrainClasses = 98;
