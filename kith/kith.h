@@ -9,6 +9,8 @@
 #include "kith/core/progress.h"         // where progress goes
 #include "kith/io/tensor_io.h"        // .npy files as tensors
 #include "kith/data/data_set.h"         // image lists and pictures
+#include "kith/data/file_sets.h"        // lists and folders of your own
+#include "kith/data/published_sets.h"   // CUB, Cars, SOP, In-Shop, ...
 #include "kith/data/generated_sets.h"   // glyphs, landmarks, points
 #include "kith/image/decode.h"           // image files to pictures
 #include "kith/samplers/sampler.h"      // which images make a batch
