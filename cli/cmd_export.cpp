@@ -64,11 +64,10 @@ void run_export(const ExportFlags& flags) {
   export_model(model, {origin_of(checkpoint), kVersion}, flags.out);
   const auto bytes = fs::file_size(fs::path(flags.out) / kExportedWeights);
   if (flags.json) {
-    using Json = nlohmann::ordered_json;
-    const Json json = {{"out", flags.out},
-                       {"checkpoint", checkpoint},
-                       {"dim", model.net->dim()},
-                       {"bytes", bytes}};
+    const nlohmann::ordered_json json = {{"out", flags.out},
+                                         {"checkpoint", checkpoint},
+                                         {"dim", model.net->dim()},
+                                         {"bytes", bytes}};
     print_json(json, -1);
     return;
   }

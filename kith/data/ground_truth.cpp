@@ -144,9 +144,10 @@ Json parse_text(std::string_view text, const std::string& name) {
 }
 
 /// Makes a ground truth of JSON and checks everything in it.
-class Reader {
+class TruthReader {
  public:
-  Reader(const Json& json, const std::string& path) : json_(json), path_(path) {
+  TruthReader(const Json& json, const std::string& path)
+      : json_(json), path_(path) {
     if (!json.is_object()) {
       throw DataError(path + ": expected a dict with imlist, qimlist and gnd");
     }
@@ -270,9 +271,9 @@ GroundTruth read_ground_truth(const std::string& path) {
 GroundTruth parse_ground_truth(std::string_view bytes,
                                const std::string& name) {
   if (name.ends_with(".json"))
-    return Reader(parse_text(bytes, name), name).read();
+    return TruthReader(parse_text(bytes, name), name).read();
   if (name.ends_with(".pkl"))
-    return Reader(parse_pickle(bytes, name), name).read();
+    return TruthReader(parse_pickle(bytes, name), name).read();
   throw DataError(name +
                   ": a ground truth is a file .pkl (as published) or .json");
 }

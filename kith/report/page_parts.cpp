@@ -51,7 +51,7 @@ std::string count_text(int64_t count) {
   const size_t first = count < 0 ? 1 : 0;
   for (size_t at = digits.size(); at > first + 3;) {
     at -= 3;
-    digits.insert(at, ",");
+    digits.insert(at, 1, ',');
   }
   return digits;
 }

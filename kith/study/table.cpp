@@ -91,14 +91,14 @@ std::string cell_text(const std::string& metric, const Cell& cell,
   return cell.best ? begin + text + end : text;
 }
 
-struct Style {
+struct TableStyle {
   std::string plus_minus;
   std::string begin_best;
   std::string end_best;
 };
 
 TextTable text_table(const Study& study, const Summary& summary,
-                     const Style& style) {
+                     const TableStyle& style) {
   TextTable table;
   for (const StudyAxis& axis : study.axes) table.head.push_back(axis.name);
   table.head.emplace_back("runs");
@@ -133,7 +133,7 @@ std::string legend(const Study& study, const std::string& plus_minus) {
   return text;
 }
 
-std::string csv_number(double value) {
+std::string csv_cell(double value) {
   return std::isnan(value) ? "" : format_number("%.4f", value);
 }
 
@@ -187,8 +187,8 @@ std::string study_csv(const StudyResults& results) {
     for (size_t m = 0; m < study.metrics.size(); ++m) {
       const double factor = metric_is_share(study.metrics[m]) ? 100 : 1;
       const Cell& cell = row.cells[m];
-      words.push_back(csv_number(factor * cell.spread.mean));
-      words.push_back(csv_number(factor * cell.spread.half_width));
+      words.push_back(csv_cell(factor * cell.spread.mean));
+      words.push_back(csv_cell(factor * cell.spread.half_width));
       words.push_back(cell.published ? format_number("%g", *cell.published)
                                      : "");
     }
