@@ -91,9 +91,10 @@ class ClassVectors {
 };
 
 /// How the optimiser treats class vectors: options of every loss that has them.
+/// Losses have their own defaults, so set both or none.
 struct VectorTraining {
-  double lr = 0;
-  bool decay = false;
+  double lr = 0;       ///< 0: the optimiser's.
+  bool decay = false;  ///< The optimiser's weight decay holds for them too.
 
   /// `note` is where the default of `lr` is from.
   void describe(OptionSet& set, const std::string& note = "");
