@@ -13,6 +13,7 @@
 #include "kith/eval/metric_name.h"
 #include "kith/eval/relevance.h"
 #include "kith/index/ranks.h"
+#include "kith/ops/pairwise.h"
 
 namespace kith {
 namespace {
@@ -219,6 +220,20 @@ void add_part(const std::string& name, EvalResult part, EvalResult& result) {
   part.parts[0].name = name;
   result.parts.push_back(std::move(part.parts[0]));
   result.counted_as_misses = part.counted_as_misses;
+}
+
+double Metric::operator()(const Tensor& embeddings,
+                          const Tensor& labels) const {
+  const auto* set = dynamic_cast<const SetMetric*>(this);
+  if (set != nullptr && set->is_list()) {
+    throw ConfigError("a metric that is a list has no one value: use values()");
+  }
+  Scored scored;
+  scored.queries = normalize_rows(embeddings);
+  scored.query_labels = labels.to(torch::kCPU, torch::kLong).contiguous();
+  // Borrowed for the call.
+  const std::shared_ptr<const Metric> self(this, [](const Metric*) {});
+  return evaluate(scored, {{"of this type", "", self}}).metrics[0].value;
 }
 
 EvalResult evaluate(const Scored& scored,

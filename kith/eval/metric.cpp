@@ -48,7 +48,8 @@ NamedMetric make_metric(const std::string& name, const std::string& base,
   NamedMetric named;
   named.name = name;
   named.summary = entry.summary;
-  named.metric = entry.make(ConfigNode::map(), "metric", MetricInput{number});
+  named.metric =
+      entry.make(ConfigNode::map(), "metric", MetricInput{number, base});
   return named;
 }
 
@@ -85,7 +86,8 @@ int64_t RankedQuery::hits(int64_t k) const {
   return std::upper_bound(ranks.begin(), ranks.end(), k) - ranks.begin();
 }
 
-int64_t metric_k(const MetricInput& input, const std::string& name) {
+int64_t metric_k(const MetricInput& input) {
+  const std::string& name = input.name;
   if (!input.at) {
     throw ConfigError("metric '" + name + "' needs a k: " + name + "@1");
   }
@@ -99,8 +101,14 @@ int64_t metric_k(const MetricInput& input, const std::string& name) {
   return static_cast<int64_t>(*input.at);
 }
 
-void no_metric_number(const MetricInput& input, const std::string& name) {
-  if (input.at) throw ConfigError("metric '" + name + "' takes no k");
+int64_t checked_k(int64_t k) {
+  if (k >= 1) return k;
+  throw ConfigError("the k of a metric must be at least 1, not " +
+                    std::to_string(k));
+}
+
+void no_metric_number(const MetricInput& input) {
+  if (input.at) throw ConfigError("metric '" + input.name + "' takes no k");
 }
 
 std::vector<NamedMetric> parse_metrics(const std::vector<std::string>& names) {
@@ -115,7 +123,8 @@ std::vector<NamedMetric> parse_metrics(const std::vector<std::string>& names) {
         const double value = parse_number(text, name);
         try {
           metrics.push_back(
-              make_metric(base + "@" + number_text(text, value), base, value));
+              make_metric(MetricName{"", base, number_text(text, value)}.text(),
+                          base, value));
         } catch (const ConfigError& error) {
           throw ConfigError("'" + text + "' in '" + name +
                             "': " + error.what());

@@ -28,6 +28,7 @@ struct RankedQuery {
 /// metrics without one.
 struct MetricInput {
   std::optional<double> at;
+  std::string name = {};  ///< Of the metric, for errors.
 };
 
 /// Which of two values of a metric is of the better embeddings.
@@ -53,6 +54,11 @@ class Metric {
   virtual Better better() const { return Better::kLarger; }
   /// Of its value, or of each of a list. A value outside is a bug.
   virtual MetricRange range() const { return {0, 1}; }
+
+  /// Of embeddings [N, D] with labels [N], each item searched among the others
+  /// by cosine similarity: what evaluate() gives. NaN if it is not defined.
+  /// ConfigError for a metric that is a list.
+  double operator()(const Tensor& embeddings, const Tensor& labels) const;
 };
 
 /// A number for each query with positives; the metric is the mean over queries.
@@ -78,16 +84,26 @@ MetricRegistry& metric_registry();
 
 /// The k of a metric that needs one; ConfigError if it is missing, or no
 /// positive integer.
-int64_t metric_k(const MetricInput& input, const std::string& name);
+int64_t metric_k(const MetricInput& input);
+
+/// The same k, if it is positive; ConfigError if not.
+int64_t checked_k(int64_t k);
 
 /// ConfigError if a metric that takes no number was given one.
-void no_metric_number(const MetricInput& input, const std::string& name);
+void no_metric_number(const MetricInput& input);
 
 struct NamedMetric {
   std::string name;     ///< "recall_any@10"
   std::string summary;  ///< Its definition in one line.
-  std::unique_ptr<Metric> metric;
+  std::shared_ptr<const Metric> metric;
 };
+
+/// A metric made in C++, under a name of its own, for evaluate().
+template <class Type>
+NamedMetric named(std::string name, Type metric) {
+  return {std::move(name), Type::kSummary,
+          std::make_shared<const Type>(std::move(metric))};
+}
 
 /// "recall_any@1,10" is two metrics; "map_at_r" is one. ConfigError for an
 /// unknown name, a number that is missing, not wanted, or not allowed.

@@ -1,24 +1,27 @@
-#include "kith/eval/protocol.h"
+#include "kith/eval/protocols.h"
 
 namespace kith {
-namespace {
 
-class QueryGallery final : public Protocol {
- public:
-  static constexpr const char* kSummary =
-      "images marked is_query are searched among those marked is_gallery";
-  using Options = NoOptions;
+std::vector<EvalTask> StandardProtocol::tasks(const ImageList& list,
+                                              Split split) const {
+  const std::vector<int64_t> all = list.of_split(split);
+  return {{"", all, all}};
+}
 
-  explicit QueryGallery(const Options&) {}
+KITH_REGISTER(protocol_registry(), "standard", StandardProtocol);
 
-  std::vector<EvalTask> tasks(const ImageList& list,
-                              Split split) const override {
-    return {query_gallery_task(list, split, "query_gallery")};
-  }
-};
+std::vector<EvalTask> QueryGalleryProtocol::tasks(const ImageList& list,
+                                                  Split split) const {
+  return {query_gallery_task(list, split, "query_gallery")};
+}
 
-}  // namespace
+KITH_REGISTER(protocol_registry(), "query_gallery", QueryGalleryProtocol);
 
-KITH_REGISTER(protocol_registry(), "query_gallery", QueryGallery);
+std::vector<EvalTask> InshopProtocol::tasks(const ImageList& list,
+                                            Split split) const {
+  return {query_gallery_task(list, split, "inshop")};
+}
+
+KITH_REGISTER(protocol_registry(), "inshop", InshopProtocol);
 
 }  // namespace kith
