@@ -1,5 +1,3 @@
-#include "kith/train/optimizer.h"
-
 #include <cmath>
 #include <memory>
 #include <string>
@@ -9,6 +7,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/train/optimizers.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/torch/tensors.h"
 
@@ -58,6 +57,25 @@ void expect_same_path(const std::string& yaml, Options options) {
   }
   const NamedTensors start = make_parameters();
   EXPECT_GT(max_difference(ours[0].second, start[0].second), 1e-3);
+}
+
+TEST(Optimizers, AreMadeOfOptionsAsOfAConfiguration) {
+  const NamedTensors typed = make_parameters(), read = make_parameters();
+  AdamWOptimizer ours({.lr = 0.02, .groups = {.decay_norms = false}}, typed);
+  const auto theirs =
+      make_optimizer("{name: adamw, lr: 0.02, decay_norms: false}", read);
+  for (int step = 0; step < 3; ++step) {
+    objective(typed).backward();
+    objective(read).backward();
+    ours.step(ours.base_lr());
+    theirs->step(theirs->base_lr());
+  }
+  for (size_t i = 0; i < typed.size(); ++i) {
+    EXPECT_TRUE(same_bits(typed[i].second.detach(), read[i].second.detach()));
+  }
+  expect_error<ConfigError>([&] { AdamOptimizer({.beta1 = 1}, typed); },
+                            "adam.beta1");
+  expect_error<ConfigError>([&] { SgdOptimizer({.lr = -1}, typed); }, "sgd.lr");
 }
 
 TEST(Adam, TakesTheStepsOfLibTorch) {

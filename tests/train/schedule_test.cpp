@@ -1,5 +1,3 @@
-#include "kith/train/schedule.h"
-
 #include <cmath>
 #include <memory>
 #include <string>
@@ -7,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/error.h"
+#include "kith/train/schedules.h"
 #include "tests/support/expect_error.h"
 
 namespace kith {
@@ -17,34 +16,33 @@ std::unique_ptr<Schedule> make_schedule(const std::string& yaml) {
 }
 
 TEST(ConstantSchedule, Stays) {
-  const auto schedule = make_schedule("{name: constant}");
+  const ConstantSchedule schedule;
   for (const double epoch : {0., 0.5, 9.99}) {
-    EXPECT_EQ(schedule->factor(epoch, 10), 1);
+    EXPECT_EQ(schedule.factor(epoch, 10), 1);
   }
 }
 
 TEST(StepSchedule, MultipliesAtTheStartOfEachMilestone) {
-  const auto schedule =
-      make_schedule("{name: step, milestones: [10, 20], gamma: 0.1}");
-  EXPECT_EQ(schedule->factor(0, 30), 1);
-  EXPECT_EQ(schedule->factor(9.999, 30), 1);
-  EXPECT_DOUBLE_EQ(schedule->factor(10, 30), 0.1);
-  EXPECT_DOUBLE_EQ(schedule->factor(19.5, 30), 0.1);
-  EXPECT_DOUBLE_EQ(schedule->factor(20, 30), 0.01);
-  EXPECT_DOUBLE_EQ(
-      make_schedule("{name: step, milestones: [1]}")->factor(2, 30), 0.3);
-  EXPECT_EQ(make_schedule("{name: step}")->factor(25, 30), 1);
+  const StepSchedule schedule({.milestones = {10, 20}, .gamma = 0.1});
+  EXPECT_EQ(schedule.factor(0, 30), 1);
+  EXPECT_EQ(schedule.factor(9.999, 30), 1);
+  EXPECT_DOUBLE_EQ(schedule.factor(10, 30), 0.1);
+  EXPECT_DOUBLE_EQ(schedule.factor(19.5, 30), 0.1);
+  EXPECT_DOUBLE_EQ(schedule.factor(20, 30), 0.01);
+  EXPECT_DOUBLE_EQ(StepSchedule({.milestones = {1}}).factor(2, 30), 0.3);
+  EXPECT_EQ(StepSchedule().factor(25, 30), 1);
+  expect_error<ConfigError>([] { StepSchedule({.gamma = 0}); }, "step.gamma");
 }
 
 TEST(CosineSchedule, FallsFromOneToTheFinalFactor) {
-  const auto schedule = make_schedule("{name: cosine}");
-  EXPECT_DOUBLE_EQ(schedule->factor(0, 8), 1);
-  EXPECT_NEAR(schedule->factor(2, 8), (1 + std::sqrt(0.5)) / 2, 1e-15);
-  EXPECT_NEAR(schedule->factor(4, 8), 0.5, 1e-15);
-  EXPECT_NEAR(schedule->factor(8, 8), 0, 1e-15);
-  const auto floor = make_schedule("{name: cosine, final_factor: 0.2}");
-  EXPECT_NEAR(floor->factor(4, 8), 0.6, 1e-15);
-  EXPECT_NEAR(floor->factor(8, 8), 0.2, 1e-15);
+  const CosineSchedule schedule;
+  EXPECT_DOUBLE_EQ(schedule.factor(0, 8), 1);
+  EXPECT_NEAR(schedule.factor(2, 8), (1 + std::sqrt(0.5)) / 2, 1e-15);
+  EXPECT_NEAR(schedule.factor(4, 8), 0.5, 1e-15);
+  EXPECT_NEAR(schedule.factor(8, 8), 0, 1e-15);
+  const CosineSchedule floor({.final_factor = 0.2});
+  EXPECT_NEAR(floor.factor(4, 8), 0.6, 1e-15);
+  EXPECT_NEAR(floor.factor(8, 8), 0.2, 1e-15);
 }
 
 class EverySchedule : public ::testing::TestWithParam<std::string> {};
