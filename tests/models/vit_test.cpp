@@ -1,5 +1,3 @@
-#include "kith/models/backbones.h"
-
 #include <set>
 #include <string>
 
@@ -7,6 +5,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/models/backbones.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/torch/tensors.h"
 

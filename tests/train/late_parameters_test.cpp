@@ -15,8 +15,8 @@
 namespace kith {
 namespace {
 
-std::unique_ptr<Optimizer> make_optimizer(const std::string& yaml,
-                                          const NamedTensors& parameters) {
+std::unique_ptr<Optimizer> optimizer_of(const std::string& yaml,
+                                        const NamedTensors& parameters) {
   return optimizer_registry().make(parse_config(yaml, "test"), "optimizer",
                                    parameters);
 }
@@ -48,7 +48,7 @@ template <class Reference, class Options>
 void expect_same_late_path(const std::string& yaml, Options options) {
   const NamedTensors ours = make_late_parameters();
   const NamedTensors theirs = make_late_parameters();
-  const auto optimizer = make_optimizer(yaml, ours);
+  const auto optimizer = optimizer_of(yaml, ours);
   std::vector<Tensor> list;
   for (const auto& [name, parameter] : theirs) list.push_back(parameter);
   Reference reference(list, options);
@@ -85,7 +85,7 @@ TEST(LateParameters, OfAdamCountTheirOwnSteps) {
 TEST(LateParameters, OfAdamBeginWithAFullStep) {
   const NamedTensors p = {{"early", torch::ones({1}).requires_grad_()},
                           {"late", torch::ones({1}).requires_grad_()}};
-  const auto optimizer = make_optimizer("{name: adam}", p);
+  const auto optimizer = optimizer_of("{name: adam}", p);
   for (int step = 0; step < 800; ++step) {
     p[0].second.mutable_grad() = torch::ones({1});
     optimizer->step(1e-6);

@@ -32,7 +32,7 @@ const std::set<std::string> kWithoutPositives = {
     "arcface",   "cosface",      "hist",         "norm_softmax",
     "proxy_nca", "proxy_nca_pp", "proxy_anchor", "soft_triple"};
 
-RunConfig complete(const std::string& sections) {
+RunConfig complete_for(const std::string& sections) {
   return complete_config(
       parse_config("data: {name: glyphs}\n" + sections, "run.yaml"));
 }
@@ -52,7 +52,7 @@ void check(const RunConfig& config) {
 TEST(UnitEmbeddings, AreGivenWhereTheLossIsDefinedOnThem) {
   for (const std::string& name : loss_registry().names()) {
     SCOPED_TRACE(name);
-    const auto loss = loss_of(complete("loss: {name: " + name + "}"));
+    const auto loss = loss_of(complete_for("loss: {name: " + name + "}"));
     EXPECT_EQ(loss->wants_unit(), kRaw.count(name) == 0);
     EXPECT_EQ(takes_unit(*loss), kRaw.count(name) == 0);
     EXPECT_TRUE(takes_unit(*loss, true));
@@ -64,7 +64,7 @@ TEST(LossNeeds, TheHeadGivesWhatTheLossIsDefinedOn) {
   for (const std::string& name : loss_registry().names()) {
     SCOPED_TRACE(name);
     const LogCapture log;
-    const RunConfig config = complete("loss: {name: " + name + "}");
+    const RunConfig config = complete_for("loss: {name: " + name + "}");
     EXPECT_EQ(l2_of(config), kRaw.count(name) == 0 ? "true" : "false");
     check(config);
     EXPECT_THAT(log.warnings(), IsEmpty());
@@ -79,16 +79,16 @@ TEST(LossNeeds, TheHeadGivesWhatTheLossIsDefinedOn) {
 }
 
 TEST(LossNeeds, OtherOptionsOfTheHeadDoNotMatter) {
-  EXPECT_EQ(l2_of(complete("loss: {name: npair}\nmodel: {head: {dim: 8}}")),
+  EXPECT_EQ(l2_of(complete_for("loss: {name: npair}\nmodel: {head: {dim: 8}}")),
             "false");
-  EXPECT_EQ(l2_of(complete("loss: {name: npair}\nmodel:\n")), "false");
-  EXPECT_EQ(l2_of(complete("model: {head: {dim: 8}}")), "true");
+  EXPECT_EQ(l2_of(complete_for("loss: {name: npair}\nmodel:\n")), "false");
+  EXPECT_EQ(l2_of(complete_for("model: {head: {dim: 8}}")), "true");
 }
 
 TEST(LossNeeds, UnitVectorsForALossThatTakesAnyAreAWarning) {
   const LogCapture log;
   const RunConfig config =
-      complete("loss: {name: npair}\nmodel: {head: {l2: true}}");
+      complete_for("loss: {name: npair}\nmodel: {head: {l2: true}}");
   EXPECT_EQ(l2_of(config), "true");
   check(config);
   EXPECT_THAT(log.warnings(),
@@ -99,8 +99,8 @@ TEST(LossNeeds, UnitVectorsForALossThatTakesAnyAreAWarning) {
 TEST(LossNeeds, ALossOnUnitVectorsRefusesOthers) {
   for (const std::string& name : loss_registry().names()) {
     SCOPED_TRACE(name);
-    const RunConfig config = complete("loss: {name: " + name +
-                                      "}\nmodel:\n  head:\n    l2: false\n");
+    const RunConfig config = complete_for(
+        "loss: {name: " + name + "}\nmodel:\n  head:\n    l2: false\n");
     if (kRaw.count(name) > 0) {
       check(config);
     } else {
@@ -115,7 +115,7 @@ TEST(LossNeeds, OneImageAClassIsRefusedWherePositivesAreNeeded) {
   for (const std::string& name : loss_registry().names()) {
     SCOPED_TRACE(name);
     const std::string loss = "loss: {name: " + name + "}\n";
-    const RunConfig config = complete(loss + "sampler:\n  per_class: 1\n");
+    const RunConfig config = complete_for(loss + "sampler:\n  per_class: 1\n");
     if (kWithoutPositives.count(name) > 0) {
       check(config);
     } else {
@@ -123,13 +123,13 @@ TEST(LossNeeds, OneImageAClassIsRefusedWherePositivesAreNeeded) {
           [&] { check(config); }, "run.yaml:4: the loss " + name,
           "'sampler.per_class' = 1", "2 or more", "sampler.name: uniform");
     }
-    check(complete(loss + "sampler: {per_class: 2}"));
-    check(complete(loss + "sampler: {name: uniform}"));
+    check(complete_for(loss + "sampler: {per_class: 2}"));
+    check(complete_for(loss + "sampler: {name: uniform}"));
   }
 }
 
 TEST(LossNeeds, AMemoryHasPositives) {
-  check(complete("sampler: {per_class: 1}\ntrain: {memory: 100}"));
+  check(complete_for("sampler: {per_class: 1}\ntrain: {memory: 100}"));
 }
 
 TEST(LossNeeds, AreCheckedWithTheObjective) {
