@@ -46,6 +46,9 @@
 #include "kith/eval/whitening.h"        // of embeddings
 #include "kith/eval/embedded_split.h"   // a split under a protocol
 #include "kith/eval/evaluate.h"         // embeddings to metrics
+#include "kith/eval/metrics.h"          // each of them
+#include "kith/eval/protocols.h"        // who is searched among whom
+#include "kith/eval/evaluator.h"        // a network to metrics
 #include "kith/study/study.h"           // many trainings, what they differ in
 #include "kith/study/sweep.h"           // running them
 #include "kith/use/embed_images.h"      // descriptors of a run's network

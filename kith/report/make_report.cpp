@@ -13,6 +13,7 @@
 #include "kith/core/log.h"
 #include "kith/report/lead.h"
 #include "kith/run/checkpoint.h"
+#include "kith/run/run_folder.h"
 #include "kith/run/run_place.h"
 #include "kith/train/experiment.h"
 
@@ -49,20 +50,13 @@ EmbeddedRun embed_run(const RunRecord& run, const ReportOptions& options,
   EmbeddedRun seen;
   seen.data = &data.of(config);
   const std::string checkpoint =
-      run.folder + "/checkpoints/" + options.checkpoint + ".safetensors";
+      RunFolder(run.folder).checkpoint(options.checkpoint);
   const LoadedModel model = load_model(checkpoint, device);
-  const std::unique_ptr<Protocol> protocol =
-      protocol_registry()
-          .at(config.eval.protocol, "eval.protocol")
-          .make(ConfigNode::map(), "protocol");
-  EmbedOptions embed{config.eval.batch,
-                     {worker_count(config.train.workers), 2}};
-  embed.descriptor = config.eval.descriptor;
-  embed.network = checkpoint;
+  EvaluatorOptions evaluation =
+      evaluator_options(config.eval, config.train.workers);
+  evaluation.embed.network = checkpoint;
   log_info(run.name + ": looking at what it finds");
-  seen.split = embed_split(*model.net, *seen.data,
-                           eval_split(config.eval, seen.data->list()),
-                           *protocol, embed, progress);
+  seen.split = Evaluator(*seen.data, evaluation).embed(*model.net, progress);
   add_activations(*model.net, *seen.data, seen.split, options.insight,
                   seen.insight);
   return seen;

@@ -155,8 +155,11 @@ std::string eval_metrics_json(const EvalReport& report) {
   return json_text(json_of(report)) + "\n";
 }
 
-void write_eval_metrics(const std::string& path, const EvalReport& report) {
-  write_file_atomically(path, eval_metrics_json(report));
+std::string write_eval_metrics(const std::string& path,
+                               const EvalReport& report) {
+  std::string text = eval_metrics_json(report);
+  write_file_atomically(path, text);
+  return text;
 }
 
 EvalMetrics read_eval_metrics(const std::string& path) {

@@ -32,7 +32,9 @@ struct EvalReport {
 /// "corruptions" and "mean_of_corrupted". JSON, with the end of its line.
 std::string eval_metrics_json(const EvalReport& report);
 
-void write_eval_metrics(const std::string& path, const EvalReport& report);
+/// Writes it, and returns it.
+std::string write_eval_metrics(const std::string& path,
+                               const EvalReport& report);
 
 /// What is read of such a file.
 struct EvalMetrics {

@@ -127,6 +127,11 @@ std::string run_path(const ConfigNode& config, const std::string& key,
 ConfigNode run_data(const ConfigNode& config) {
   const ConfigNode* section = config.find("data");
   if (section == nullptr) throw ConfigError("no 'data' section");
+  if (section->find("made") != nullptr) {
+    throw ConfigError(
+        "the data of this run were made in C++, by a program that alone knows "
+        "their options: name other data");
+  }
   ConfigNode data = *section;
   if (ConfigNode* path = data.find("path")) {
     path->scalar = run_path(config, "data.path", path->scalar);

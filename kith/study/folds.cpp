@@ -9,7 +9,7 @@
 #include "kith/core/file.h"
 #include "kith/core/log.h"
 #include "kith/core/sha256.h"
-#include "kith/eval/embedded_split.h"
+#include "kith/eval/evaluator.h"
 #include "kith/io/tensor_io.h"
 #include "kith/ops/pairwise.h"
 #include "kith/run/checkpoint.h"
@@ -77,6 +77,14 @@ std::string embeddings_mark(const std::string& fold, const DataSet& data,
          "\n";
 }
 
+/// All folds are scored on the test split.
+EvaluatorOptions test_options(const RunConfig& config) {
+  EvaluatorOptions options =
+      evaluator_options(config.eval, config.train.workers);
+  options.split = split_name(Split::kTest);
+  return options;
+}
+
 /// Embeddings of a fold's network: those in its folder, or made and kept there.
 Tensor fold_embeddings(const std::string& fold, const RunConfig& config,
                        const DataSet& data, const EmbeddedSplit& plan,
@@ -95,11 +103,9 @@ Tensor fold_embeddings(const std::string& fold, const RunConfig& config,
   }
   const LoadedModel model =
       load_model(RunFolder(fold).checkpoint("best"), device);
-  EmbedOptions options{config.eval.batch,
-                       {worker_count(config.train.workers), 2}};
-  options.descriptor = config.eval.descriptor;
   const Tensor embeddings =
-      normalize_rows(embed(*model.net, data, plan.rows_of, options, progress))
+      normalize_rows(embed(*model.net, data, plan.rows_of,
+                           test_options(config).embed, progress))
           .cpu()
           .contiguous();
   fs::remove(mark_path);  // until its own embeddings are there
@@ -152,12 +158,8 @@ EvalResult score_folds(const std::string& folder, c10::Device device,
                        Progress& progress) {
   const RunConfig config = common_config(folder);
   const std::unique_ptr<DataSet> data = make_data_set(run_data(config.tree));
-  const std::unique_ptr<Protocol> protocol =
-      protocol_registry()
-          .at(config.eval.protocol, "eval.protocol")
-          .make(ConfigNode::map(), "protocol");
-  EmbeddedSplit split = plan_split(*data, Split::kTest, *protocol);
-  const std::vector<NamedMetric> metrics = parse_metrics(config.eval.metrics);
+  const Evaluator evaluator(*data, test_options(config));
+  EmbeddedSplit split = evaluator.plan();
 
   std::vector<Tensor> columns;
   std::vector<EvalResult> folds;
@@ -165,12 +167,12 @@ EvalResult score_folds(const std::string& folder, c10::Device device,
     columns.push_back(fold_embeddings(RunFolder(folder).fold(fold).path(),
                                       config, *data, split, device, progress));
     split.embeddings = columns.back();
-    folds.push_back(evaluate_split(split, metrics));
+    folds.push_back(evaluator.score(split));
   }
   split.embeddings = normalize_rows(torch::cat(columns, 1));
   EvalResult result;
   add_metrics("separated", mean_of(folds), result);
-  add_metrics("concatenated", evaluate_split(split, metrics), result);
+  add_metrics("concatenated", evaluator.score(split), result);
   write_metrics(folder, config, result, folds);
   return result;
 }

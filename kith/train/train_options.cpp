@@ -117,10 +117,19 @@ void LogOptions::describe(OptionSet& set) {
 }
 
 Split eval_split(const EvalOptions& options, const ImageList& list) {
-  if (options.split != "auto" && options.evaluates())
-    return parse_split(options.split, "eval.split");
-  return list.of_split(Split::kValidation).empty() ? Split::kTest
-                                                   : Split::kValidation;
+  return evaluated_split(options.evaluates() ? options.split : "auto", list);
+}
+
+EvaluatorOptions evaluator_options(const EvalOptions& options,
+                                   int64_t workers) {
+  EvaluatorOptions evaluator;
+  evaluator.protocol = options.protocol;
+  evaluator.split = options.evaluates() ? options.split : "auto";
+  evaluator.metrics = options.metrics;
+  evaluator.embed.batch = options.batch;
+  evaluator.embed.loader = {worker_count(workers), 2};
+  evaluator.embed.descriptor = options.descriptor;
+  return evaluator;
 }
 
 int64_t worker_count(int64_t workers) {

@@ -6,6 +6,7 @@
 #include "kith/core/options.h"
 #include "kith/data/image_list.h"
 #include "kith/eval/descriptor.h"
+#include "kith/eval/evaluator.h"
 
 namespace kith {
 
@@ -69,6 +70,10 @@ struct LogOptions {
 /// the data has one and test otherwise, and "none" the same once somebody does
 /// evaluate.
 Split eval_split(const EvalOptions& options, const ImageList& list);
+
+/// How an Evaluator does what the section `eval` says, with so many threads
+/// that load images; 0: one a core.
+EvaluatorOptions evaluator_options(const EvalOptions& options, int64_t workers);
 
 /// `workers` as given, or one a core if it is 0.
 int64_t worker_count(int64_t workers);

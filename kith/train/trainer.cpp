@@ -64,9 +64,8 @@ Trainer::Trainer(Training training, const DataSet& data,
   feed.seed = seed;
   feed_ = std::make_unique<EpochFeed>(std::move(feed), net_->dim());
   schedule_ = parts.schedule.make();
-  protocol_ = protocol_registry()
-                  .at(config_.eval.protocol, "eval.protocol")
-                  .make(ConfigNode::map(), "protocol");
+  evaluator_ = std::make_unique<Evaluator>(
+      data, evaluator_options(config_.eval, config_.train.workers));
   make_optimizer(parts);
   step_ = std::make_unique<TrainingStep>(
       StepParts{*net_, *objective_, *optimizer_, *schedule_, split_, *feed_,
@@ -81,7 +80,7 @@ Trainer::Trainer(Training training, const DataSet& data,
       BookParts{config_, data, *net_, *optimizer_, guard_, others,
                 [this] { return objective_->parameters(); }},
       folder);
-  check_training(config_, data, *protocol_, *net_);
+  check_training(config_, data, evaluator_->protocol(), *net_);
 }
 
 /// The network on the device, and what changes its weights.
@@ -221,9 +220,9 @@ void Trainer::train_epoch() {
 }
 
 EmbedOptions Trainer::embed_options() {
-  EmbedOptions options{config_.eval.batch,
-                       loader_options(config_.train, device_), &cache_,
-                       config_.eval.descriptor};
+  EmbedOptions options = evaluator_->embedding();
+  options.loader = loader_options(config_.train, device_);
+  options.cache = &cache_;
   options.network = "the network after epoch " +
                     std::to_string(book_->state().epoch) + ", step " +
                     std::to_string(book_->state().step);
@@ -236,13 +235,10 @@ Tensor Trainer::embed_images(const std::vector<int64_t>& images) {
 
 EmbeddedSplit Trainer::embed_now() {
   start_weights();
-  return embed_split(*net_, data_, eval_split(config_.eval, data_.list()),
-                     *protocol_, embed_options(), progress_);
+  return evaluator_->embed(*net_, embed_options(), progress_);
 }
 
-EvalResult Trainer::evaluate_now() {
-  return evaluate_split(embed_now(), parse_metrics(config_.eval.metrics));
-}
+EvalResult Trainer::evaluate_now() { return evaluator_->score(embed_now()); }
 
 EvalResult Trainer::record_evaluation() {
   const Timer timer;
@@ -255,7 +251,7 @@ EvalResult Trainer::record_evaluation() {
   } catch (const RunError& error) {
     guard_.stop_diverged(error.what());
   }
-  now.result = evaluate_split(now.split, parse_metrics(config_.eval.metrics));
+  now.result = evaluator_->score(now.split);
   now.seconds = timer.seconds();
   book_->write(now);
   return now.result;

@@ -6,7 +6,7 @@
 #include "kith/core/progress.h"
 #include "kith/data/cache.h"
 #include "kith/data/data_set.h"
-#include "kith/eval/embedded_split.h"
+#include "kith/eval/evaluator.h"
 #include "kith/train/gradient_watch.h"
 #include "kith/train/run_book.h"
 #include "kith/train/step_totals.h"
@@ -101,7 +101,7 @@ class Trainer {
   ImageCache cache_;
   RunGuard guard_;
   std::shared_ptr<Schedule> schedule_;
-  std::shared_ptr<Protocol> protocol_;
+  std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<EpochFeed> feed_;
   std::unique_ptr<Objective> objective_;
   std::shared_ptr<Optimizer> optimizer_;

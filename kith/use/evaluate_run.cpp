@@ -12,7 +12,7 @@
 #include "kith/core/memory.h"
 #include "kith/core/timer.h"
 #include "kith/eval/diagnose_split.h"
-#include "kith/eval/embedded_split.h"
+#include "kith/eval/evaluator.h"
 #include "kith/image/encode.h"
 #include "kith/run/checkpoint.h"
 #include "kith/run/run_place.h"
@@ -104,23 +104,14 @@ struct RunEvaluation {
   const EvaluateRunOptions& asked;
   const LoadedModel& model;
   const DataSet& data;
-  const Protocol& protocol;
-  const EvalOptions& options;
-  Split split;
-  EmbedOptions embed;
-  std::vector<NamedMetric> metrics;
+  const std::string& protocol;
+  const Evaluator& evaluator;
 };
-
-EmbeddedSplit embed_images_of(const RunEvaluation& evaluation,
-                              const EmbedOptions& embed, Progress& progress) {
-  return embed_split(*evaluation.model.net, evaluation.data, evaluation.split,
-                     evaluation.protocol, embed, progress);
-}
 
 std::vector<CorruptedResult> score_corrupted(const RunEvaluation& evaluation,
                                              Progress& progress) {
   std::vector<CorruptedResult> results;
-  EmbedOptions embed = evaluation.embed;
+  EmbedOptions embed = evaluation.evaluator.embedding();
   EvaluateOptions scoring = evaluation.asked.scoring;
   scoring.by_query = false;
   for (const NamedCorruption& corruption : evaluation.asked.corruptions) {
@@ -128,8 +119,9 @@ std::vector<CorruptedResult> score_corrupted(const RunEvaluation& evaluation,
     embed.change = change_of(corruption, scoring.seed);
     results.push_back(
         {corruption.name,
-         evaluate_split(embed_images_of(evaluation, embed, progress),
-                        evaluation.metrics, scoring)});
+         evaluation.evaluator.score(
+             evaluation.evaluator.embed(*evaluation.model.net, embed, progress),
+             scoring)});
   }
   return results;
 }
@@ -139,16 +131,16 @@ EvaluatedRun score(const RunEvaluation& evaluation, const std::string& folder,
                    Progress& progress) {
   const EvaluateRunOptions& asked = evaluation.asked;
   const EmbeddedSplit embedded =
-      embed_images_of(evaluation, evaluation.embed, progress);
+      evaluation.evaluator.embed(*evaluation.model.net, progress);
   const Timer timer;
   EvaluatedRun run;
   run.name = model_name(asked.model);
   run.folder = folder;
   EvalReport& report = run.report;
-  report.result = evaluate_split(embedded, evaluation.metrics, asked.scoring);
+  report.result = evaluation.evaluator.score(embedded);
   log_scoring(report.result, timer.seconds());
-  report.protocol = evaluation.options.protocol;
-  report.split = split_name(evaluation.split);
+  report.protocol = evaluation.protocol;
+  report.split = split_name(evaluation.evaluator.split());
   report.resamples = asked.scoring.bootstrap;
   report.seed = static_cast<int64_t>(asked.scoring.seed);
   report.by_class = asked.scoring.by_query;
@@ -161,9 +153,8 @@ EvaluatedRun score(const RunEvaluation& evaluation, const std::string& folder,
                                   evaluation.model.net->input(),
                                   asked.corruptions, asked.scoring.seed));
   }
-  run.json = eval_metrics_json(report);
+  run.json = write_eval_metrics(folder + "/metrics.json", report);
   report.class_names = nullptr;  // they go with the data
-  write_file_atomically(folder + "/metrics.json", run.json);
   if (asked.diagnostics) {
     write_file_atomically(
         folder + "/diagnostics.json",
@@ -192,16 +183,13 @@ EvaluatedRun evaluate_run(const EvaluateRunOptions& asked, c10::Device device,
   const EvalOptions options = eval_options(
       asked, model.config,
       asked.data.empty() ? section->find("name")->scalar : std::string());
-  std::vector<NamedMetric> metrics = parse_metrics(options.metrics);
-  const std::unique_ptr<Protocol> protocol =
-      protocol_registry()
-          .at(options.protocol, "option 'protocol'")
-          .make(ConfigNode::map(), "protocol");
+  parse_metrics(options.metrics);  // before the data is read
+  protocol_registry().at(options.protocol, "option 'protocol'");
   const std::unique_ptr<DataSet> data =
       asked.data.empty() ? make_data_set(run_data(model.config))
                          : data_from_path(asked.data);
-  EmbedOptions embed{options.batch, {worker_count(0), 2}};
-  embed.descriptor = options.descriptor;
+  EvaluatorOptions evaluation = evaluator_options(options, /*workers=*/0);
+  EmbedOptions& embed = evaluation.embed;
   embed.network = find_checkpoint(asked.model);
   const std::optional<Whitening> whitening = make_whitening(
       asked.descriptor.whitening, *model.net, *data, embed, progress);
@@ -211,9 +199,10 @@ EvaluatedRun evaluate_run(const EvaluateRunOptions& asked, c10::Device device,
       asked.out.empty() ? default_folder(asked.model) : asked.out;
   fs::create_directories(folder);
   if (whitening) whitening->save(folder + "/whitening.safetensors");
-  return score({asked, model, *data, *protocol, options,
-                eval_split(options, data->list()), embed, std::move(metrics)},
-               folder, progress);
+  evaluation.scoring = asked.scoring;
+  const Evaluator evaluator(*data, evaluation);
+  return score({asked, model, *data, options.protocol, evaluator}, folder,
+               progress);
 }
 
 void log_scoring(const EvalResult& result, double seconds) {

@@ -1,0 +1,60 @@
+#include "kith/eval/evaluator.h"
+
+#include <utility>
+
+namespace kith {
+
+Split evaluated_split(const std::string& split, const ImageList& list) {
+  if (split != "auto") return parse_split(split, "eval.split");
+  return list.of_split(Split::kValidation).empty() ? Split::kTest
+                                                   : Split::kValidation;
+}
+
+Evaluator::Evaluator(const DataSet& data, EvaluatorOptions options)
+    : data_(data),
+      options_(std::move(options)),
+      protocol_(options_.own_protocol),
+      split_(evaluated_split(options_.split, data.list())) {
+  if (protocol_ == nullptr) {
+    protocol_ = protocol_registry()
+                    .at(options_.protocol, "eval.protocol")
+                    .make(ConfigNode::map(), "protocol");
+  }
+  if (options_.metrics.empty() && options_.own_metrics.empty()) {
+    options_.metrics = protocol_->metrics();
+    if (options_.metrics.empty()) {
+      options_.metrics = usual_metrics("standard", "");
+    }
+  }
+  metrics_ = parse_metrics(options_.metrics);
+  metrics_.insert(metrics_.end(), options_.own_metrics.begin(),
+                  options_.own_metrics.end());
+}
+
+EvalResult Evaluator::operator()(EmbeddingNet& net, Progress& progress) const {
+  return score(embed(net, progress));
+}
+
+EmbeddedSplit Evaluator::plan() const {
+  return plan_split(data_, split_, *protocol_);
+}
+
+EmbeddedSplit Evaluator::embed(EmbeddingNet& net, Progress& progress) const {
+  return embed(net, options_.embed, progress);
+}
+
+EmbeddedSplit Evaluator::embed(EmbeddingNet& net, const EmbedOptions& embedding,
+                               Progress& progress) const {
+  return embed_split(net, data_, split_, *protocol_, embedding, progress);
+}
+
+EvalResult Evaluator::score(const EmbeddedSplit& embedded) const {
+  return score(embedded, options_.scoring);
+}
+
+EvalResult Evaluator::score(const EmbeddedSplit& embedded,
+                            const EvaluateOptions& scoring) const {
+  return evaluate_split(embedded, metrics_, scoring);
+}
+
+}  // namespace kith
