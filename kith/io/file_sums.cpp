@@ -25,8 +25,6 @@ std::string own_sum(std::string_view text, size_t digits) {
   return sum_text(crc32c(text.substr(digits + kNoSum.size()), sum));
 }
 
-constexpr size_t kSumDigits = kNoSum.size();
-
 uint64_t block_count(uint64_t bytes) {
   return std::max<uint64_t>((bytes + FileSums::kBlock - 1) / FileSums::kBlock,
                             1);

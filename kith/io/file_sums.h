@@ -63,6 +63,7 @@ class FileCheck {
 // `"crc32c":"`.
 
 inline constexpr std::string_view kNoSum = "00000000";
+inline constexpr size_t kSumDigits = kNoSum.size();
 
 /// Eight hexadecimal digits.
 std::string sum_text(uint32_t sum);

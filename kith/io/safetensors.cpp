@@ -42,7 +42,6 @@ std::vector<uint32_t> take_tensor_sums(
   const std::string text = std::move(found->second);
   metadata.erase(found);
   std::vector<uint32_t> sums;
-  constexpr size_t kSumDigits = kNoSum.size();
   for (size_t at = 0; at + kSumDigits <= text.size(); at += kSumDigits) {
     uint32_t sum = 0;
     std::from_chars(text.data() + at, text.data() + at + kSumDigits, sum, 16);

@@ -7,19 +7,11 @@
 #include <torch/torch.h>
 
 #include "kith/ops/pairwise.h"
+#include "tests/eval/sets.h"
 #include "tests/support/torch/tensors.h"
 
 namespace kith {
 namespace {
-
-ScoredSet set_of(const Tensor& rows, const Tensor& labels,
-                 int64_t memory_mb = 512) {
-  ScoredSet set;
-  set.gallery = set.queries = rows;
-  set.gallery_labels = set.query_labels = labels;
-  set.memory_mb = memory_mb;
-  return set;
-}
 
 /// From all pairs of unit vectors in double.
 ClassSpread reference(const Tensor& rows, const Tensor& labels) {

@@ -20,6 +20,7 @@
 #include "kith/eval/embedded_split.h"
 #include "tests/eval/degenerate_rows.h"
 #include "tests/eval/naive_metrics.h"
+#include "tests/eval/sets.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/torch/tensors.h"
 
@@ -80,10 +81,6 @@ Scored scored_task(const EvalTask& task,
   scored.self = labels_of(self);
   scored.lists = task.lists;
   return scored;
-}
-
-bool holds(const std::vector<int64_t>& list, int64_t item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
 }
 
 /// Every query's gallery, sorted.

@@ -39,8 +39,8 @@ Diagnostics example() {
 }
 
 TEST(DiagnosticsJson, HasColumnsAndDefinitions) {
-  using Json = nlohmann::json;
-  const Json json = Json::parse(diagnostics_json(example()));
+  const nlohmann::json json =
+      nlohmann::json::parse(diagnostics_json(example()));
   EXPECT_EQ(json["queries"], 3);
   EXPECT_EQ(json["gallery"], 3);
   EXPECT_EQ(json["queries_without_positives"], 1);

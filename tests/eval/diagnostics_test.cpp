@@ -11,6 +11,7 @@
 
 #include "kith/eval/diagnostics_json.h"
 #include "kith/io/tensor_io.h"
+#include "tests/eval/sets.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/torch/tensors.h"
 
@@ -18,17 +19,13 @@ namespace kith {
 namespace {
 
 /// The ranking of a query, sorted in full.
-struct Ranking {
+struct FullRanking {
   std::vector<int64_t> items;
   std::vector<float> similarities;
   std::vector<bool> positive;
 };
 
-bool holds(const std::vector<int64_t>& list, int64_t item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
-}
-
-Ranking sort_gallery(const Scored& s, int64_t query) {
+FullRanking sort_gallery(const Scored& s, int64_t query) {
   const Tensor queries = s.queries.in_memory().to(torch::kDouble);
   const Tensor gallery =
       s.gallery.defined() ? s.gallery.in_memory().to(torch::kDouble) : queries;
@@ -48,7 +45,7 @@ Ranking sort_gallery(const Scored& s, int64_t query) {
   std::stable_sort(order.begin(), order.end(), [value](int64_t a, int64_t b) {
     return value[a] > value[b];
   });
-  Ranking ranking;
+  FullRanking ranking;
   for (int64_t j : order) {
     ranking.items.push_back(j);
     ranking.similarities.push_back(value[j]);
@@ -60,7 +57,7 @@ Ranking sort_gallery(const Scored& s, int64_t query) {
   return ranking;
 }
 
-void expect_query(const Ranking& ranking, const QueryDiagnosis& found) {
+void expect_query(const FullRanking& ranking, const QueryDiagnosis& found) {
   QueryDiagnosis wanted;
   wanted.nearest = ranking.items[0];
   wanted.nearest_similarity = ranking.similarities[0];
@@ -99,10 +96,10 @@ void expect_query(const Ranking& ranking, const QueryDiagnosis& found) {
 }
 
 /// Hubness of k = 10, from the definition.
-void expect_hubness(const std::vector<Ranking>& rankings, int64_t gallery,
+void expect_hubness(const std::vector<FullRanking>& rankings, int64_t gallery,
                     const Hubness& found) {
   std::vector<double> counts(static_cast<size_t>(gallery));
-  for (const Ranking& ranking : rankings) {
+  for (const FullRanking& ranking : rankings) {
     for (size_t i = 0; i < std::min<size_t>(10, ranking.items.size()); ++i) {
       counts[static_cast<size_t>(ranking.items[i])] += 1;
     }
@@ -130,7 +127,7 @@ void expect_hubness(const std::vector<Ranking>& rankings, int64_t gallery,
 /// Compares with a full sort of the gallery of every query.
 void expect_diagnosis(const Scored& s, const Diagnostics& found) {
   ASSERT_EQ(std::ssize(found.queries), s.queries.count());
-  std::vector<Ranking> rankings;
+  std::vector<FullRanking> rankings;
   int64_t without = 0;
   for (int64_t q = 0; q < s.queries.count(); ++q) {
     SCOPED_TRACE("query " + std::to_string(q));

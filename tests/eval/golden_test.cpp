@@ -17,20 +17,20 @@ namespace {
 
 using Json = nlohmann::json;
 /// Of a metric here: its name there.
-using Names = std::map<std::string, std::string>;
+using NamesThere = std::map<std::string, std::string>;
 
 const std::vector<std::string> kItems = {"metrics_single",
                                          "metrics_query_gallery"};
 
-const Names kPlain = {{"map", "mean_average_precision"},
-                      {"map_at_r", "mean_average_precision_at_r"},
-                      {"mrr", "mean_reciprocal_rank"},
-                      {"precision@1", "precision_at_1"},
-                      {"r_precision", "r_precision"}};
-const Names kAtK = {{"precision", "precision_at_k"},
-                    {"recall_any", "recall_any_excluding_lone"},
-                    {"recall_fraction", "recall_fraction"},
-                    {"recall_fraction_min", "recall_fraction_min_k"}};
+const NamesThere kPlain = {{"map", "mean_average_precision"},
+                           {"map_at_r", "mean_average_precision_at_r"},
+                           {"mrr", "mean_reciprocal_rank"},
+                           {"precision@1", "precision_at_1"},
+                           {"r_precision", "r_precision"}};
+const NamesThere kAtK = {{"precision", "precision_at_k"},
+                         {"recall_any", "recall_any_excluding_lone"},
+                         {"recall_fraction", "recall_fraction"},
+                         {"recall_fraction_min", "recall_fraction_min_k"}};
 
 Scored scored_of(const GoldenCase& golden) {
   Scored scored;
@@ -72,7 +72,7 @@ void expect_at_each_k(const EvalResult& result, const std::string& name,
   }
 }
 
-void expect_all(const EvalResult& result, const Names& names,
+void expect_all(const EvalResult& result, const NamesThere& names,
                 const Json& expected, double tolerance) {
   for (const auto& [own, theirs] : names) {
     EXPECT_NEAR(result.at(own), expected.at(theirs).get<double>(), tolerance)

@@ -36,7 +36,7 @@ const std::vector<std::string> kAll = {"recall_any@1,3,10,500",
 using Values = std::map<std::string, double>;
 
 /// A sorted gallery: which items are positives.
-struct Ranking {
+struct KnownRanking {
   std::vector<bool> hit;
   double positives = 0;
   double class_size = 0;
@@ -71,7 +71,7 @@ struct Ranking {
 };
 
 /// Adds the values of one ranked list, as protocols define them.
-void add_query(const Ranking& r, Values& sums) {
+void add_query(const KnownRanking& r, Values& sums) {
   std::vector<bool> ideal = r.hit;
   std::sort(ideal.begin(), ideal.end(), std::greater<>());
   for (const int64_t depth : kDepths) {
@@ -82,7 +82,8 @@ void add_query(const Ranking& r, Values& sums) {
     sums["recall_fraction" + at_k] += r.hits(k) / r.positives;
     sums["recall_fraction_min" + at_k] += r.hits(k) / std::min(k, r.positives);
     sums["precision" + at_k] += r.hits(k) / k;
-    sums["ndcg" + at_k] += Ranking::gain(r.hit, k) / Ranking::gain(ideal, k);
+    sums["ndcg" + at_k] +=
+        KnownRanking::gain(r.hit, k) / KnownRanking::gain(ideal, k);
   }
   sums["r_precision"] += r.hits(r.positives) / r.positives;
   sums["map_at_r"] += r.precisions(r.positives) / r.positives;
@@ -129,7 +130,7 @@ Values reference(const Items& s, bool misses) {
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
       return similarity[q][a] > similarity[q][b];
     });
-    Ranking ranking;
+    KnownRanking ranking;
     for (int64_t j : order) {
       ranking.hit.push_back(label[j] ==
                             s.query_labels.accessor<int64_t, 1>()[q]);

@@ -14,18 +14,18 @@
 namespace kith {
 namespace {
 
-struct Items {
+struct LabelledRows {
   Tensor rows;
   Tensor labels;
 };
 
-Items random_items(int64_t n, int64_t dim, uint64_t seed, bool ties) {
+LabelledRows random_items(int64_t n, int64_t dim, uint64_t seed, bool ties) {
   return {ties ? random_integers({n, dim}, 1, seed)
                : normalize_rows(random_normal({n, dim}, seed, torch::kFloat)),
           random_integers({n}, 5, seed + 20).to(torch::kLong)};
 }
 
-ScoredSet among_themselves(const Items& items) {
+ScoredSet among_themselves(const LabelledRows& items) {
   ScoredSet set;
   set.gallery = set.queries = items.rows;
   set.gallery_labels = set.query_labels = items.labels;
@@ -34,7 +34,8 @@ ScoredSet among_themselves(const Items& items) {
 }
 
 /// Sorts the similarities of all pairs for which keep(query, item) holds.
-double reference(const Items& queries, const Items& gallery, double far,
+double reference(const LabelledRows& queries, const LabelledRows& gallery,
+                 double far,
                  const std::function<bool(int64_t, int64_t)>& keep) {
   const Tensor similarity = torch::mm(queries.rows.to(torch::kDouble),
                                       gallery.rows.to(torch::kDouble).t())
@@ -69,7 +70,7 @@ const std::vector<double> kRates = {0, 0.001, 0.01, 0.1, 0.29, 0.5, 1};
 
 TEST(TrueAcceptanceRate, AmongThemselvesAgreesWithSortingPairs) {
   for (const bool ties : {false, true}) {
-    const Items items = random_items(40, 4, 1, ties);
+    const LabelledRows items = random_items(40, 4, 1, ties);
     const ScoredSet set = among_themselves(items);
     for (const double far : kRates) {
       EXPECT_DOUBLE_EQ(true_acceptance_rate(set, far),
@@ -82,8 +83,8 @@ TEST(TrueAcceptanceRate, AmongThemselvesAgreesWithSortingPairs) {
 
 TEST(TrueAcceptanceRate, QueryAndGalleryAgreesWithSortingPairs) {
   for (const bool ties : {false, true}) {
-    const Items queries = random_items(15, 4, 3, ties);
-    const Items gallery = random_items(50, 4, 4, ties);
+    const LabelledRows queries = random_items(15, 4, 3, ties);
+    const LabelledRows gallery = random_items(50, 4, 4, ties);
     ScoredSet set;
     set.gallery = gallery.rows;
     set.gallery_labels = gallery.labels;
@@ -106,7 +107,7 @@ TEST(TrueAcceptanceRate, QueryAndGalleryAgreesWithSortingPairs) {
 }
 
 TEST(TrueAcceptanceRate, IsTheSameInSmallBlocks) {
-  const Items items = random_items(600, 64, 5, false);
+  const LabelledRows items = random_items(600, 64, 5, false);
   ScoredSet small = among_themselves(items);
   small.memory_mb = 1;
   const ScoredSet large = among_themselves(items);
@@ -117,7 +118,7 @@ TEST(TrueAcceptanceRate, IsTheSameInSmallBlocks) {
 }
 
 TEST(TrueAcceptanceRate, IsNanWithoutPositivesOrNegatives) {
-  Items items = {torch::eye(3), labels_of({1, 2, 3})};
+  LabelledRows items = {torch::eye(3), labels_of({1, 2, 3})};
   EXPECT_TRUE(std::isnan(true_acceptance_rate(among_themselves(items), 0.1)));
   items.labels = labels_of({1, 1, 1});
   EXPECT_TRUE(std::isnan(true_acceptance_rate(among_themselves(items), 0.1)));

@@ -9,6 +9,7 @@
 
 #include "kith/core/error.h"
 #include "kith/io/tensor_io.h"
+#include "tests/eval/sets.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/torch/tensors.h"
@@ -23,12 +24,8 @@ Tensor quarter_rows(int64_t count, uint64_t seed) {
   return random_integers({count, 3}, 2, seed) / 2;
 }
 
-Tensor some_labels(int64_t count, uint64_t seed) {
+Tensor four_labels(int64_t count, uint64_t seed) {
   return random_permutation(count, seed) % 4;
-}
-
-bool holds(const std::vector<int64_t>& list, int64_t item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
 }
 
 /// Every pair in turn, with the definitions written out.
@@ -82,7 +79,7 @@ void expect_counts(const Scored& s) {
 }
 
 TEST(SimilarityHistogram, EqualsALoopOverAllPairs) {
-  expect_counts({quarter_rows(40, 1), some_labels(40, 1), {}, {}, {}});
+  expect_counts({quarter_rows(40, 1), four_labels(40, 1), {}, {}, {}});
 }
 
 TEST(SimilarityHistogram, LeavesOutQueriesThatAreInTheGallery) {
@@ -90,8 +87,8 @@ TEST(SimilarityHistogram, LeavesOutQueriesThatAreInTheGallery) {
   Tensor self = torch::full({12}, -1, torch::kLong);
   self[3] = 29;
   self[4] = 0;
-  expect_counts({quarter_rows(12, 3), some_labels(12, 3), gallery,
-                 some_labels(30, 2), self});
+  expect_counts({quarter_rows(12, 3), four_labels(12, 3), gallery,
+                 four_labels(30, 2), self});
 }
 
 TEST(SimilarityHistogram, HonoursListsAndJunk) {
@@ -110,7 +107,7 @@ TEST(SimilarityHistogram, HasNoPositivesWhereNoneAre) {
 }
 
 TEST(SimilarityHistogram, DrawsQueriesWithTheSeed) {
-  const Scored s{quarter_rows(300, 7), some_labels(300, 7), {}, {}, {}};
+  const Scored s{quarter_rows(300, 7), four_labels(300, 7), {}, {}, {}};
   const SimilarityCounts some = similarity_counts(s, kBins, 20, 5);
   EXPECT_EQ(some.queries, 20);
   EXPECT_EQ(sum(some.positive), 20 * 74);  // classes of 75
@@ -124,7 +121,7 @@ TEST(SimilarityHistogram, CountsInSeveralBlocksOfAFile) {
   const std::string path = folder.file("rows.npy");
   // 1 MiB holds 128 items of this length at a time.
   save_npy(path, random_normal({300, 384}, 8, at::kFloat));
-  const Tensor labels = some_labels(300, 8);
+  const Tensor labels = four_labels(300, 8);
   const Scored file{unit_rows(path, 0, at::kCPU), labels, {}, {}, {}};
   ASSERT_FALSE(file.queries.in_memory().defined());
   const Scored memory{unit_rows(path, 64, at::kCPU), labels, {}, {}, {}};

@@ -9,20 +9,12 @@
 #include "kith/core/error.h"
 #include "kith/eval/metric.h"
 #include "kith/ops/pairwise.h"
+#include "tests/eval/sets.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/torch/tensors.h"
 
 namespace kith {
 namespace {
-
-ScoredSet set_of(const Tensor& rows, const Tensor& labels = {},
-                 int64_t memory_mb = 512) {
-  ScoredSet set;
-  set.gallery = set.queries = rows;
-  set.gallery_labels = set.query_labels = labels;
-  set.memory_mb = memory_mb;
-  return set;
-}
 
 double rho(const ScoredSet& set, const std::string& name = "rho") {
   const std::vector<NamedMetric> metrics = parse_metrics({name});

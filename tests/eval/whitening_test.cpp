@@ -22,14 +22,15 @@
 namespace kith {
 namespace {
 
-constexpr int64_t kDim = 7;
+constexpr int64_t kWhitenDim = 7;
 constexpr uint64_t kMost = 1 << 20;  // bytes of a file
 
 /// Directions of unlike spread, mixed, away from the origin; unit rows.
 Tensor descriptors(int64_t count, at::ScalarType type = at::kDouble) {
-  const Tensor spread = torch::arange(1, kDim + 1, torch::kDouble).reciprocal();
-  const Tensor mixed = (random_normal({count, kDim}, 1) * spread)
-                           .mm(random_normal({kDim, kDim}, 2));
+  const Tensor spread =
+      torch::arange(1, kWhitenDim + 1, torch::kDouble).reciprocal();
+  const Tensor mixed = (random_normal({count, kWhitenDim}, 1) * spread)
+                           .mm(random_normal({kWhitenDim, kWhitenDim}, 2));
   return normalize_rows(mixed + 0.8).to(type);
 }
 
@@ -67,13 +68,14 @@ TEST(Whitening, MakesTheCovarianceTheIdentity) {
   // More rows than are summed up at a time.
   const Tensor x = descriptors(5000);
   const Whitening whitening = Whitening::learn(x);
-  EXPECT_EQ(whitening.input_dim(), kDim);
-  EXPECT_EQ(whitening.dim(), kDim);
+  EXPECT_EQ(whitening.input_dim(), kWhitenDim);
+  EXPECT_EQ(whitening.dim(), kWhitenDim);
   EXPECT_LE(max_difference(whitening.mean(), x.mean(0)), 1e-14);
   const Tensor white = (x - whitening.mean()).mm(whitening.projection().t());
-  EXPECT_LE(max_difference(covariance(white), torch::eye(kDim, torch::kDouble)),
-            1e-10);
-  EXPECT_LE(max_difference(white.mean(0), torch::zeros({kDim})), 1e-10);
+  EXPECT_LE(
+      max_difference(covariance(white), torch::eye(kWhitenDim, torch::kDouble)),
+      1e-10);
+  EXPECT_LE(max_difference(white.mean(0), torch::zeros({kWhitenDim})), 1e-10);
   EXPECT_LE(max_difference(whitening.apply(x), normalize_rows(white)), 1e-14);
 }
 
@@ -82,7 +84,7 @@ TEST(Whitening, RowsAreTheDirectionsByFallingSpread) {
   const Tensor x = descriptors(200);
   const Tensor projection = Whitening::learn(x).projection();
   const std::vector<double> values = eigenvalues(covariance(x));
-  for (int64_t i = 0; i < kDim; ++i) {
+  for (int64_t i = 0; i < kWhitenDim; ++i) {
     const double value = values[static_cast<size_t>(i)];
     const Tensor row = projection[i];
     EXPECT_NEAR(row.norm().item<double>() * std::sqrt(value), 1, 1e-9);
@@ -118,7 +120,7 @@ TEST(Whitening, SaysHowManyDirectionsThereAre) {
         torch::cat({part, part.slice(1, 0, 1) * 0.3, part.slice(1, 1, 2)}, 1);
     expect_error<DataError>([&] { Whitening::learn(flat); }, "5 directions");
   }
-  const Tensor same = torch::ones({4, kDim});
+  const Tensor same = torch::ones({4, kWhitenDim});
   expect_error<DataError>([&] { Whitening::learn(same, 1); }, "0 directions");
   expect_error<DataError>([] { Whitening::learn(descriptors(50), 8); },
                           "8 dimensions", "7 directions");
@@ -132,7 +134,8 @@ TEST(Whitening, IsSavedAndLoadedAsItIs) {
   const TempDir dir;
   const Whitening made = Whitening::learn(descriptors(100), 4);
   made.save(dir.file("a.safetensors"));
-  const Whitening loaded = Whitening::load(dir.file("a.safetensors"), kDim);
+  const Whitening loaded =
+      Whitening::load(dir.file("a.safetensors"), kWhitenDim);
   EXPECT_TRUE(same_bits(loaded.mean(), made.mean()));
   EXPECT_TRUE(same_bits(loaded.projection(), made.projection()));
   loaded.save(dir.file("b.safetensors"));
@@ -149,12 +152,13 @@ class WhiteningFile : public ::testing::Test {
     }
     const std::string path = dir_.file("w.safetensors");
     write_safetensors(path, views);
-    expect_error<DataError>([&] { Whitening::load(path, kDim); }, path, part);
+    expect_error<DataError>([&] { Whitening::load(path, kWhitenDim); }, path,
+                            part);
   }
 
   TempDir dir_;
-  Tensor mean_ = torch::zeros({kDim});
-  Tensor projection_ = torch::eye(kDim);
+  Tensor mean_ = torch::zeros({kWhitenDim});
+  Tensor projection_ = torch::eye(kWhitenDim);
 };
 
 TEST_F(WhiteningFile, IsCheckedAgainstTheModel) {
@@ -169,15 +173,17 @@ TEST_F(WhiteningFile, OfAnotherKindIsRefused) {
   expect_refused({{"weight", mean_}}, "no tensor 'mean'");
   expect_refused({{"mean", mean_}, {"projection", mean_}}, "[dim, D]");
   expect_refused({{"mean", projection_}, {"projection", projection_}}, "[D]");
-  expect_refused({{"mean", torch::zeros({kDim}, torch::kLong)},
+  expect_refused({{"mean", torch::zeros({kWhitenDim}, torch::kLong)},
                   {"projection", projection_}},
                  "float32");
   expect_refused({{"mean", torch::zeros({3})}, {"projection", projection_}},
                  "'mean' [3]");
-  expect_refused({{"mean", mean_}, {"projection", torch::zeros({0, kDim})}},
-                 "dim from 1");
-  expect_refused({{"mean", mean_}, {"projection", torch::zeros({9, kDim})}},
-                 "[9, 7]");
+  expect_refused(
+      {{"mean", mean_}, {"projection", torch::zeros({0, kWhitenDim})}},
+      "dim from 1");
+  expect_refused(
+      {{"mean", mean_}, {"projection", torch::zeros({9, kWhitenDim})}},
+      "[9, 7]");
   expect_refused({{"mean", mean_ / 0}, {"projection", projection_}}, "NaN");
 }
 
@@ -189,7 +195,7 @@ TEST_F(WhiteningFile, DamagedIsRefusedOrRead) {
   for (int i = 0; i < 50; ++i) {
     dir_.write("d.safetensors", damage(bytes, random));
     try {
-      Whitening::load(dir_.file("d.safetensors"), kDim);
+      Whitening::load(dir_.file("d.safetensors"), kWhitenDim);
     } catch (const DataError&) {
     }
   }

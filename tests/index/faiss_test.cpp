@@ -16,6 +16,7 @@
 #include "kith/index/recall.h"
 #include "kith/index/stored_index.h"
 #include "kith/ops/pairwise.h"
+#include "tests/index/has_faiss.h"
 #include "tests/support/damage.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
@@ -25,15 +26,6 @@ namespace kith {
 namespace {
 
 constexpr int64_t kDim = 16;
-
-bool has_faiss() {
-  try {
-    require_faiss("");
-    return true;
-  } catch (const ConfigError&) {
-    return false;
-  }
-}
 
 /// Unit vectors around a few centres, as embeddings of classes are.
 Tensor clustered(int64_t n, uint64_t seed) {

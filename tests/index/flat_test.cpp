@@ -17,11 +17,11 @@
 namespace kith {
 namespace {
 
-using Rows = std::vector<std::vector<int64_t>>;
+using Lists = std::vector<std::vector<int64_t>>;
 
-Rows rows_of(const Tensor& indices) {
+Lists rows_of(const Tensor& indices) {
   const auto view = indices.accessor<int64_t, 2>();
-  Rows rows(static_cast<size_t>(indices.size(0)));
+  Lists rows(static_cast<size_t>(indices.size(0)));
   for (int64_t i = 0; i < indices.size(0); ++i) {
     for (int64_t j = 0; j < indices.size(1); ++j) {
       rows[static_cast<size_t>(i)].push_back(view[i][j]);
@@ -31,12 +31,12 @@ Rows rows_of(const Tensor& indices) {
 }
 
 /// All similarities in double, then a stable sort of the whole gallery.
-Rows reference(const Tensor& queries, const Tensor& gallery,
-               const Tensor& exclude, int64_t k) {
+Lists reference(const Tensor& queries, const Tensor& gallery,
+                const Tensor& exclude, int64_t k) {
   const Tensor s =
       torch::mm(queries.to(torch::kDouble), gallery.to(torch::kDouble).t());
   const auto similarity = s.accessor<double, 2>();
-  Rows rows;
+  Lists rows;
   for (int64_t q = 0; q < queries.size(0); ++q) {
     std::vector<int64_t> order(static_cast<size_t>(gallery.size(0)));
     std::iota(order.begin(), order.end(), 0);
@@ -87,7 +87,7 @@ TEST(ExactSearch, SelfIsExcludedByIndexNotByValue) {
   const Neighbours found =
       exact_search(x, x, torch::arange(4, torch::kLong), {3});
   EXPECT_EQ(rows_of(found.indices),
-            (Rows{{2, 3, 1}, {0, 2, 3}, {0, 3, 1}, {0, 2, 1}}));
+            (Lists{{2, 3, 1}, {0, 2, 3}, {0, 3, 1}, {0, 2, 1}}));
 }
 
 // A float32 matrix product gives copies of a vector similarities that differ in
@@ -156,9 +156,9 @@ TEST(ExactSearch, ManyBlocksEqualOne) {
 
 TEST(ExactSearch, OneQueryOneItem) {
   const Tensor x = random_integers({1, 3}, 2, 1);
-  EXPECT_EQ(rows_of(exact_search(x, x, {}, {4}).indices), (Rows{{0}}));
+  EXPECT_EQ(rows_of(exact_search(x, x, {}, {4}).indices), (Lists{{0}}));
   EXPECT_EQ(rows_of(exact_search(x, x, labels_of({0}), {4}).indices),
-            (Rows{{-1}}));
+            (Lists{{-1}}));
   const Tensor gallery = random_integers({50, 3}, 2, 2);
   EXPECT_EQ(rows_of(exact_search(x, gallery, {}, {4}).indices),
             reference(x, gallery, {}, 4));

@@ -15,6 +15,7 @@
 #include "kith/index/recall.h"
 #include "kith/index/vector_index.h"
 #include "kith/ops/pairwise.h"
+#include "tests/index/has_faiss.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/torch/hostile_rows.h"
 #include "tests/support/torch/tensors.h"
@@ -23,17 +24,8 @@ namespace kith {
 namespace {
 
 constexpr int64_t kRows = 400;
-constexpr int64_t kDim = 8;
+constexpr int64_t kHostileDim = 8;
 constexpr int64_t kNearest = 5;
-
-bool has_faiss() {
-  try {
-    require_faiss("");
-    return true;
-  } catch (const ConfigError&) {
-    return false;
-  }
-}
 
 class HostileIndex : public ::testing::TestWithParam<std::string> {
  protected:
@@ -44,7 +36,7 @@ class HostileIndex : public ::testing::TestWithParam<std::string> {
   }
 
   static Tensor rows() {
-    return normalize_rows(random_normal({kRows, kDim}, 1, at::kFloat));
+    return normalize_rows(random_normal({kRows, kHostileDim}, 1, at::kFloat));
   }
 
   /// An index that is trained, with `x` in it.
@@ -54,7 +46,7 @@ class HostileIndex : public ::testing::TestWithParam<std::string> {
         name == "ivf_pq" ? ", lists: 4, subvectors: 4, bits: 6, probes: 4" : "";
     auto index = vector_index_registry().make(
         parse_config("{name: " + name + small + "}", "test"), "index",
-        {kDim, 3, kRows});
+        {kHostileDim, 3, kRows});
     if (index->training_rows() > 0) index->train(rows());
     index->add(x);
     return index;

@@ -9,7 +9,7 @@ namespace kith {
 namespace {
 
 /// Two combinations with two runs and one, a third without.
-Study small_study() {
+Study table_study() {
   Study study;
   study.name = "small";
   study.title = "A study";
@@ -32,7 +32,7 @@ RunResult result(const char* label, int64_t seed, double recall, double rho) {
 
 class StudyTable : public ::testing::Test {
  protected:
-  StudyTable() : study_(small_study()) {
+  StudyTable() : study_(table_study()) {
     results_.study = &study_;
     results_.runs = {result("a|b", 0, 0.60, 0.3), result("a|b", 1, 0.62, 0.32),
                      result("c_d", 0, 0.59, 0.41236)};
@@ -118,7 +118,7 @@ TEST_F(StudyTable, MarksNothingInATableOfOneRow) {
 }
 
 TEST(TextTable, FieldsWithCommasAreQuotedInCsv) {
-  Study study = small_study();
+  Study study = table_study();
   study.axes[0].values = {{"1,2", {}}, {"say \"x\"", {}}};
   StudyResults results;
   results.study = &study;
