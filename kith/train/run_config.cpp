@@ -23,6 +23,21 @@ const std::vector<std::string> kSections = {
     "miner", "optimizer", "schedule", "train", "eval",
     "log",   "published", "started"};
 
+/// A run that was composed in C++ may have parts that its configuration only
+/// names.
+void refuse_parts_of_cpp(const ConfigNode& user) {
+  if (const ConfigNode* model = user.find("model")) {
+    refuse_own_network(*model, model->where);
+  }
+  for (const auto& [name, section] : user.entries) {
+    if (!section.is_map() || section.find("made") == nullptr) continue;
+    throw ConfigError((section.where.empty() ? "" : section.where + ": ") +
+                      "'" + name +
+                      "' was made in C++, by a program that alone knows its "
+                      "options");
+  }
+}
+
 /// A section that is absent or empty is a map without entries.
 ConfigNode section_or_empty(const ConfigNode& user, const char* name) {
   const ConfigNode* node = user.find(name);
@@ -144,6 +159,7 @@ RunConfig complete_config(const ConfigNode& user) {
                       "run it with kith sweep");
   }
   OptionSet().read(user, "", kSections);
+  refuse_parts_of_cpp(user);
   RunConfig config;
   ConfigNode& tree = config.tree;
   tree = ConfigNode::map();

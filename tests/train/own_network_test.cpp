@@ -116,6 +116,8 @@ TEST_F(OwnTraining, OfOptionsIsThatOfTheConfiguration) {
         << section;
   }
   EXPECT_THAT(text, HasSubstr("made: in C++"));  // the data's options
+  expect_error<ConfigError>([&] { complete_config(tree); },
+                            "'data' was made in C++");
   // Whoever has the pictures can use the network.
   EXPECT_EQ(load_model(typed.path(), c10::kCPU).net->dim(), 16);
 }
@@ -174,6 +176,9 @@ TEST_F(OwnTraining, ItsNetworkIsLoadedOnlyWhereItIsMade) {
   expect_error<ConfigError>(
       [&] { load_model(folder.path(), c10::kCPU); },
       "last.safetensors: the network of this run is its user's own");
+  expect_error<ConfigError>(
+      [&] { complete_config(load_config(folder.file("config.yaml"))); },
+      "the network of this run is its user's own");
   const auto net = own_tiny_net();
   load_checkpoint(find_checkpoint(folder.path()), {*net});
   // The names are the user's: they fit the module by itself.
