@@ -11,6 +11,8 @@
 #include "kith/data/write_set.h"
 #include "kith/report/make_report.h"
 #include "kith/run/detail/eval_metrics_json.h"
+#include "kith/run/previous_checkpoint.h"
+#include "kith/run/run_folder.h"
 #include "kith/train/experiment.h"
 #include "kith/use/embed_images.h"
 
@@ -42,12 +44,12 @@ void make_demo_data(const std::string& folder) {
 /// of that run; nothing else.
 void clear_run(const std::string& folder) {
   const FolderLock lock(folder, "kith demo");
-  for (const char* name :
-       {"/checkpoints/last.safetensors",
-        "/checkpoints/last.previous.safetensors",
-        "/checkpoints/best.safetensors", "/log.jsonl", "/metrics.json",
-        "/config.yaml", "/eval/metrics.json"}) {
-    fs::remove(folder + name);
+  const RunFolder run(folder);
+  for (const std::string& file :
+       {run.checkpoint(), previous_checkpoint(run.checkpoint()),
+        run.checkpoint("best"), run.log(), run.metrics(), run.config(),
+        run.eval_metrics()}) {
+    fs::remove(file);
   }
   std::vector<fs::path> events;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {

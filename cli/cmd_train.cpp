@@ -9,6 +9,7 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/run/eval_metrics.h"
+#include "kith/run/run_folder.h"
 #include "kith/run/run_place.h"
 #include "kith/train/experiment.h"
 
@@ -28,13 +29,13 @@ struct TrainFlags {
 };
 
 /// A run that goes on has its relative paths from where it was started.
-void find_start(const std::string& run, ConfigNode& user) {
-  for (const char* file : {"/config.yaml", "/selection/config.yaml"}) {
-    if (!std::filesystem::exists(run + file)) continue;
-    const ConfigNode begun = load_config(run + file);
+void find_start(const RunFolder& run, ConfigNode& user) {
+  for (const std::string& file : {run.config(), run.selection().config()}) {
+    if (!std::filesystem::exists(file)) continue;
+    const ConfigNode begun = load_config(file);
     const ConfigNode* started = begun.find("started");
     if (started != nullptr) user.set("started", *started);
-    follow_run(user, run + file);
+    follow_run(user, file);
     return;
   }
 }
@@ -47,15 +48,17 @@ RunConfig read_config(const TrainFlags& flags) {
           "give a configuration: kith train CONFIG.yaml (only "
           "--resume --out DIR can do without)");
     }
-    path = flags.out + "/config.yaml";
+    const RunFolder run(flags.out);
+    path = run.config();
     // Killed before the run that follows a selection began.
-    const std::string selection = flags.out + "/selection/config.yaml";
+    const std::string selection = run.selection().config();
     if (!std::filesystem::exists(path) && std::filesystem::exists(selection)) {
       path = selection;
     }
   }
   ConfigNode user = load_with_overrides(path, flags.overrides);
-  if (flags.resume && !flags.out.empty()) find_start(flags.out, user);
+  if (flags.resume && !flags.out.empty())
+    find_start(RunFolder(flags.out), user);
   if (flags.seed >= 0) {
     apply_override(user, "train.seed=" + std::to_string(flags.seed));
   }

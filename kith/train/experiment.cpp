@@ -1,12 +1,12 @@
 #include "kith/train/experiment.h"
 
-#include <filesystem>
 #include <optional>
 
 #include "kith/core/error.h"
 #include "kith/core/file_lock.h"
 #include "kith/core/log.h"
 #include "kith/data/find_colour.h"
+#include "kith/run/run_folder.h"
 #include "kith/run/run_place.h"
 
 namespace kith {
@@ -95,13 +95,11 @@ RunConfig final_config(const RunConfig& config, int64_t best_epoch) {
 }
 
 void check_holds_no_run(const std::string& folder) {
-  for (const char* file : {"/config.yaml", "/selection/config.yaml"}) {
-    if (!std::filesystem::exists(folder + file)) continue;
-    throw ConfigError(
-        folder +
-        " already holds a run; continue it with "
-        "option 'resume' or choose another folder with option 'out'");
-  }
+  if (!RunFolder(folder).holds_run()) return;
+  throw ConfigError(
+      folder +
+      " already holds a run; continue it with "
+      "option 'resume' or choose another folder with option 'out'");
 }
 
 EvalResult train_experiment(const RunConfig& config, const std::string& folder,
@@ -111,7 +109,7 @@ EvalResult train_experiment(const RunConfig& config, const std::string& folder,
   if (config.train.validation == 0 || !config.train.final) {
     return train_once(config, folder, right, device, resume, progress).last;
   }
-  const std::string selection = folder + "/selection";
+  const std::string selection = RunFolder(folder).selection().path();
   const Trained chosen =
       train_once(config, selection, right, device, resume, progress);
   if (chosen.best_epoch == 0) {
