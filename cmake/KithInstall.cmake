@@ -44,14 +44,9 @@ foreach(target kith_base kith kith_ops kith_program)
   endif()
 endforeach()
 
-install(DIRECTORY kith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.h"
-  # Of use inside the library only; some need Boost or nlohmann-json, which
-  # whoever uses kith need not have.
-  REGEX "/serve/(answers|http_head|http_message|http_session)\\.h$" EXCLUDE
-  REGEX "/core/(json|json_text)\\.h$" EXCLUDE
-  REGEX "/detail/" EXCLUDE
-  REGEX "/(index/faiss/check_loaded|train/export_text)\\.h$" EXCLUDE)
+install(CODE "set(KITH_SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")
+set(KITH_INCLUDEDIR \"${CMAKE_INSTALL_INCLUDEDIR}\")")
+install(SCRIPT cmake/KithInstallHeaders.cmake)
 if(TARGET kith_program)
   install(TARGETS kith_program)
   install(DIRECTORY recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/kith)
