@@ -213,7 +213,7 @@ double EvalResult::at(const std::string& name) const {
 
 void add_part(const std::string& name, EvalResult part, EvalResult& result) {
   for (MetricValue& metric : part.metrics) {
-    if (!name.empty()) metric.name = name + "/" + metric.name;
+    metric.name = MetricName::parse(metric.name).within(name).text();
     metric.part = result.parts.size();
     result.metrics.push_back(std::move(metric));
   }

@@ -114,6 +114,7 @@ void no_metric_number(const MetricInput& input) {
 std::vector<NamedMetric> parse_metrics(const std::vector<std::string>& names) {
   std::vector<NamedMetric> metrics;
   for (const std::string& name : names) {
+    // Not one MetricName yet: there may be several numbers, or none.
     const size_t at = name.find('@');
     std::string base = name.substr(0, at);
     double number = 0;

@@ -29,6 +29,11 @@ std::string MetricName::general() const {
   return number.empty() ? base : base + "@k";
 }
 
+MetricName MetricName::within(const std::string& outer) const {
+  if (outer.empty()) return *this;
+  return {part.empty() ? outer : outer + "/" + part, base, number};
+}
+
 bool MetricName::is(const std::string& name) const {
   return text() == name || text().ends_with("/" + name);
 }

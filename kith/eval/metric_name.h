@@ -31,6 +31,9 @@ struct MetricName {
   /// "map", and so is a "map".
   bool is(const std::string& name) const;
 
+  /// The same metric in a part around its own: "separated/medium/map".
+  MetricName within(const std::string& outer) const;
+
   bool operator==(const MetricName&) const = default;
 };
 

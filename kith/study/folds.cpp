@@ -10,6 +10,7 @@
 #include "kith/core/log.h"
 #include "kith/core/sha256.h"
 #include "kith/eval/evaluator.h"
+#include "kith/eval/metric_name.h"
 #include "kith/io/tensor_io.h"
 #include "kith/ops/pairwise.h"
 #include "kith/run/checkpoint.h"
@@ -121,7 +122,7 @@ void add_metrics(const std::string& name, const EvalResult& from,
   to.counted_as_misses = from.counted_as_misses;
   for (MetricValue metric : from.metrics) {
     if (!metric.list.empty()) continue;
-    metric.name = name + "/" + metric.name;
+    metric.name = MetricName::parse(metric.name).within(name).text();
     to.metrics.push_back(std::move(metric));
   }
 }

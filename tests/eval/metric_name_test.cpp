@@ -46,6 +46,14 @@ TEST(MetricName, IsReadAndWrittenTheSame) {
   }
 }
 
+TEST(MetricName, IsPutIntoAPart) {
+  const MetricName name = MetricName::parse("mp@5");
+  EXPECT_EQ(name.within("").text(), "mp@5");
+  EXPECT_EQ(name.within("hard").text(), "hard/mp@5");
+  EXPECT_EQ(name.within("hard").within("separated").text(),
+            "separated/hard/mp@5");
+}
+
 TEST(MetricName, IsAMetricInAnyPart) {
   EXPECT_TRUE(MetricName::parse("map").is("map"));
   EXPECT_TRUE(MetricName::parse("medium/map").is("map"));
