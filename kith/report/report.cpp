@@ -5,9 +5,9 @@
 #include "kith/chart/html.h"
 #include "kith/chart/svg.h"
 #include "kith/report/assets.h"
+#include "kith/report/page_parts.h"
 #include "kith/report/pictures.h"
 #include "kith/report/section.h"
-#include "kith/report/page_parts.h"
 
 namespace kith {
 namespace {

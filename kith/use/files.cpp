@@ -71,7 +71,7 @@ void make_folder_of(const std::string& file) {
 std::unique_ptr<FileLock> lock_index(const std::string& index) {
   auto lock = std::make_unique<FileLock>(hidden_beside(index, ".lock"));
   if (!lock->try_lock()) {
-    throw RunError(index + " is being made or changed by another process" +
+    throw RunError(index + " is being made or changed by another kith index" +
                    lock->holder() + "; wait for it");
   }
   settle_index(index);
