@@ -2,8 +2,8 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
