@@ -8,6 +8,8 @@
 namespace kith {
 namespace {
 
+using Json = nlohmann::json;
+
 /// Three queries among themselves: two of class 1 and, confused with the
 /// first, one of class 2 without positives.
 Diagnostics example() {
