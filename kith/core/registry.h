@@ -41,7 +41,7 @@ struct TraitsOf {
 };
 
 template <class Base>
-  requires requires { typename Base::Traits; }
+requires requires { typename Base::Traits; }
 struct TraitsOf<Base> {
   using type = typename Base::Traits;
 };
