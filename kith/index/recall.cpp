@@ -28,6 +28,7 @@ double share_found(const int64_t* nearest, const int64_t* found, int64_t width,
 
 std::vector<int64_t> draw_positions(int64_t count, int64_t most,
                                     uint64_t seed) {
+  // Not draw_distinct(): indexes that are stored were trained on these rows.
   // Floyd's: of each step's new position and one drawn from those up to it, the
   // drawn one unless it is taken.
   Rng rng(seed, Stream::kIndex);
