@@ -132,7 +132,7 @@ class VehicleId final : public DataSet {
           0,
           "Patel et al., CVPR 2022, Table 1: 40365 test images, the sum of "
           "the three lists",
-          {{"small", 7332}, {"medium", 12995}, {"large", 20038}}}};
+          {{"large", 20038}, {"medium", 12995}, {"small", 7332}}}};
   using Options = VehicleIdOptions;
 
   explicit VehicleId(Options options);

@@ -195,7 +195,7 @@ class TypedSets : public ::testing::Test {
   TwoForms<DataSet> in_tree(const std::string& name, const std::string& yaml,
                             typename Set::Options options) const {
     options.path = tree(name).path();
-    return two_forms<Set, DataSet>(name, ", path: " + options.path + yaml,
+    return two_forms<Set, DataSet>(name, ", path: " + tree(name).path() + yaml,
                                    std::move(options));
   }
 
