@@ -38,11 +38,17 @@ void check_head(const RunConfig& config, const Loss& loss,
   const ConfigNode* head = find(config.tree, kUnit);
   const ConfigNode& l2 = head ? *head : *find(config.tree, kOwnUnit);
   const bool is_unit = l2.scalar == "true";
+  if (loss.wants_unit() && !is_unit && head == nullptr) {
+    // It may make them so itself.
+    log_warning("the loss " + name +
+                " is defined on unit vectors: the network must make its "
+                "embeddings so, for OwnNetworkOptions::l2 is false");
+    return;
+  }
   if (loss.wants_unit() && !is_unit) {
     throw ConfigError(place_of(l2) + "the loss " + name +
-                      " is defined on unit vectors, and '" +
-                      (head ? "model.head.l2" : "OwnNetworkOptions::l2") +
-                      "' is false: set it to true, or leave it out");
+                      " is defined on unit vectors, and 'model.head.l2' is "
+                      "false: set it to true, or leave it out");
   }
   if (loss.wants_unit()) return;
   if (is_unit) {
