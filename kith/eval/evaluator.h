@@ -24,7 +24,7 @@ struct EvaluatorOptions {
   EvaluateOptions scoring = {};
 };
 
-/// The split of these options in a list. ConfigError for a name that no split
+/// The split of these options in a list. DataError for a name that no split
 /// has.
 Split evaluated_split(const std::string& split, const ImageList& list);
 
@@ -35,8 +35,8 @@ Split evaluated_split(const std::string& split, const ImageList& list);
 ///     const EvalResult result = evaluator(net);
 class Evaluator {
  public:
-  /// `data` must outlive it. ConfigError for an unknown protocol, split or
-  /// metric.
+  /// `data` must outlive it. ConfigError for an unknown protocol or metric,
+  /// DataError for an unknown split.
   explicit Evaluator(const DataSet& data, EvaluatorOptions options = {});
 
   Split split() const { return split_; }

@@ -97,6 +97,9 @@ std::map<std::string, double> by_name(
 
 EvalMetrics eval_metrics_of(const OrderedJson& json) {
   const OrderedJson& protocol = json.at("protocol");
+  if (!protocol.is_object()) {
+    throw OrderedJson::type_error::create(0, "no object", &protocol);
+  }
   EvalMetrics file;
   file.protocol = text_of(field(protocol, "name"));
   file.split = text_of(field(protocol, "split"));

@@ -193,14 +193,17 @@ void RunLog::write(const StepRecord& r) {
                         {"lr", r.lr},        {"grad_norm", r.grad_norm},
                         {"images", r.images}};
   for (const auto& [name, value] : r.stats) record[name] = value;
-  OrderedJson& seconds = record["seconds"];
-  OrderedJson& peak = record["peak_mb"];
+  // Not references into the record, which a further entry may move.
+  OrderedJson seconds;
+  OrderedJson peak;
   for (const auto& [name, phase] : r.phases.all()) {
     seconds[name] = rounded(phase.seconds);
     peak[name] = phase.peak_bytes >> 20;
   }
   seconds["total"] = rounded(r.phases.seconds());
   if (r.sampler_seconds > 0) seconds["sampler"] = rounded(r.sampler_seconds);
+  record["seconds"] = std::move(seconds);
+  record["peak_mb"] = std::move(peak);
   write_line(record.dump());
 }
 

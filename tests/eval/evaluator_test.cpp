@@ -76,8 +76,8 @@ TEST_F(EvaluatorTest, RefusesWhatItDoesNotKnow) {
       [&] { Evaluator(*data_, {.protocol = "standart"}); }, "standart");
   expect_error<ConfigError>([&] { Evaluator(*data_, {.metrics = {"mapp"}}); },
                             "mapp");
-  expect_error<ConfigError>([&] { Evaluator(*data_, {.split = "tests"}); },
-                            "tests");
+  expect_error<DataError>([&] { Evaluator(*data_, {.split = "tests"}); },
+                          "tests");
 }
 
 }  // namespace
