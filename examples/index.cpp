@@ -18,7 +18,8 @@ int main(int argc, char** argv) {
 
   const auto index = kith::StoredIndex::open(path);
   const auto query = index.vector(0).unsqueeze(0);  // [1, dim], unit length
-  for (const auto& hit : index.search(query, 4).front()) {
+  const auto found = index.search(query, 4);        // one list a query
+  for (const auto& hit : found.front()) {
     const auto item = index.item(hit.position);
     std::cout << hit.similarity << " " << item.label << " " << item.path
               << "\n";

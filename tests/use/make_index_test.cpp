@@ -37,7 +37,8 @@ class MakeIndexTest : public ::testing::Test {
     const StoredIndex index = StoredIndex::open(index_);
     std::vector<std::string> names;
     const Tensor query = normalize_rows(x_.slice(0, row, row + 1));
-    for (const SearchHit& hit : index.search(query, k).front()) {
+    const auto hits = index.search(query, k);
+    for (const SearchHit& hit : hits.front()) {
       names.push_back(index.item(hit.position).path);
     }
     return names;

@@ -211,7 +211,8 @@ TEST_F(TrainedRun, IsReported) {
   ASSERT_EQ(report.groups.size(), 1U);
   EXPECT_EQ(report.groups[0].examples[0].queries.size(), 3U);
   const std::string page = dir_.file("pages/report.html");
-  EXPECT_EQ(write_report(report, page), fs::file_size(page));
+  const size_t bytes = write_report(report, page);
+  EXPECT_EQ(bytes, fs::file_size(page));
   EXPECT_THAT(read_file(page, 1 << 24), HasSubstr("A test"));
 
   report = make_report({.runs = {run()}, .network = false}, at::kCPU);
