@@ -40,7 +40,7 @@ struct HtmlColumn {
 struct HtmlTable {
   std::vector<HtmlColumn> columns;
   std::vector<std::vector<HtmlCell>> rows;
-  std::string label = "Table";  ///< Its name for who cannot see it.
+  std::string label = "Table";  ///< Its name for screen readers.
 };
 
 std::string html_table(const HtmlTable& table);

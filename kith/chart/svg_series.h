@@ -15,7 +15,7 @@ struct SvgPoint {
   double top = 0.0;
 };
 
-/// What is told of a series where the pointer is, or to who cannot see it.
+/// What is told of a series where the pointer is, or to a screen reader.
 struct SvgSeries {
   std::string name;
   std::string stroke;  ///< CSS class of its colour.

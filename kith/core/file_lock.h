@@ -34,7 +34,7 @@ class FileLock {
 class FolderLock {
  public:
   /// Makes the folder. RunError if another process has the right and keeps it
-  /// for so many seconds: children of one that was killed need some to end.
+  /// for `patience` seconds: children of one that was killed need some to end.
   /// `who` is what is at work there, such as "kith train".
   FolderLock(const std::string& folder, const std::string& who,
              double patience = 2);

@@ -34,7 +34,7 @@ struct Batch {
   int64_t count() const { return static_cast<int64_t>(indices.size()); }
 };
 
-/// Gives the memory for so many bytes of pixels.
+/// Gives memory for this number of bytes of pixels.
 using PixelMemory = std::function<std::shared_ptr<uint8_t[]>(size_t)>;
 
 /// A part for pictures of the size of `like`, not filled.

@@ -32,7 +32,7 @@ struct Fingerprint {
 
 Fingerprint fingerprint(const Image& image);
 
-/// Of the pictures at these positions of the list, loaded by so many threads.
+/// Of the pictures at these positions of the list, loaded by `threads` threads.
 /// Of several pictures that cannot be read, the first one's error is thrown.
 std::vector<Fingerprint> fingerprints(const DataSet& data,
                                       const std::vector<int64_t>& indices,

@@ -46,8 +46,8 @@ class Relevance {
   std::unordered_map<int64_t, std::span<const int64_t>> class_items_;
 };
 
-/// Positives and junk of a run of queries from `first` on: at most so many
-/// queries, and as many pairs as can be ranked within so many bytes.
+/// Positives and junk of queries from `first` on: at most `most_queries` of
+/// them, and as many pairs as can be ranked within `bytes`.
 RankedPairs next_pairs(const Relevance& relevance, int64_t first,
                        int64_t most_queries, int64_t bytes);
 

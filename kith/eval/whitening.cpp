@@ -59,7 +59,7 @@ void check_directions(const Tensor& descriptors, int64_t found, int64_t dim) {
                   std::to_string(found) + " dimensions");
 }
 
-/// The tensor of this name with so many dimensions, as double.
+/// The tensor of this name, which must have `dims` dimensions, as double.
 Tensor read_tensor(const SafetensorsFile& file, const std::string& name,
                    size_t dims) {
   const SafetensorsEntry* entry = file.find(name);

@@ -15,7 +15,7 @@ void adjust_brightness(Image& image, double factor);
 void adjust_contrast(Image& image, double factor);
 void adjust_saturation(Image& image, double factor);
 
-/// Turns the hue by so many turns, -0.5 to 0.5, in Pillow's HSV of 8 bits.
+/// Shifts the hue by -0.5 to 0.5 turns, in Pillow's HSV of 8 bits.
 void adjust_hue(Image& image, double turns);
 
 // Saturation and hue leave a grey picture as it is.

@@ -20,7 +20,7 @@ struct Homography {
   double g = 0.0, h = 0.0;
 };
 
-/// The inverse map of a turn by so many degrees, counterclockwise, about the
+/// The inverse map of a turn by `degrees`, counterclockwise, about the
 /// centre of a width x height picture.
 Homography rotation(double degrees, int width, int height);
 

@@ -8,7 +8,7 @@
 
 namespace kith {
 
-/// How many rows fit in `memory_mb` if each needs so many bytes; at least one.
+/// How many rows of `bytes_each` fit in `memory_mb`; at least one.
 inline int64_t rows_within(int64_t memory_mb, int64_t bytes_each) {
   const int64_t bytes = std::max<int64_t>(memory_mb, 1) * (int64_t{1} << 20);
   return std::max<int64_t>(bytes / bytes_each, 1);

@@ -11,7 +11,7 @@ namespace kith {
 /// What some editors begin a UTF-8 file with.
 inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-/// The rows of a text file, one a line, of words with spaces or tabs between
+/// The rows of a text file, one per line, of words with spaces or tabs between
 /// them. Lines end in LF or CRLF; a UTF-8 byte order mark and blank lines are
 /// skipped.
 class TextRows {
@@ -30,7 +30,7 @@ class TextRows {
   /// "path:line", to start the message of an error.
   std::string where() const;
 
-  /// DataError unless the row has so many words; `form` shows them: "<id>
+  /// DataError unless the row has `count` words; `form` shows them: "<id>
   /// <path>".
   void expect(size_t count, const std::string& form) const;
 

@@ -57,7 +57,7 @@ std::string vit_name(const std::string& name) {
   return renamed(name, kVitParts);
 }
 
-/// The side of a square grid of so many patches; 0 if they make no square.
+/// The side of a square grid of `patches` patches; 0 if they make no square.
 int64_t side_of(int64_t patches) {
   const auto side = static_cast<int64_t>(
       std::lround(std::sqrt(static_cast<double>(patches))));

@@ -39,7 +39,7 @@ GpuMemory gpu_memory(int index);
 /// Gives memory that LibTorch keeps for reuse back to the GPU.
 void release_gpu_cache();
 
-/// While it lives, a convolution on a GPU tries so many of its algorithms when
+/// While it lives, a convolution on a GPU tries this many algorithms when
 /// it meets a shape for the first time, and keeps the fastest; with 0 it takes
 /// the one that cuDNN expects to be.
 class TunedConvolutions {

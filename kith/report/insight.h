@@ -28,8 +28,8 @@ struct SimilarityHistogram {
   std::vector<double> negative;
   int64_t positive_pairs = 0;  ///< That were counted.
   int64_t negative_pairs = 0;
-  int64_t queries = 0;      ///< That were compared with the whole gallery,
-  int64_t all_queries = 0;  ///< of so many: the others were not drawn.
+  int64_t queries = 0;      ///< Compared with the whole gallery.
+  int64_t all_queries = 0;  ///< Of which those were drawn.
 };
 
 struct ClassScore {

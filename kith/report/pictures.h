@@ -15,7 +15,7 @@ std::string picture_css(const std::vector<ImageGroup>& groups);
 /// The class of a group's sheet of small pictures, given by picture_css().
 std::string sheet_class(size_t group);
 
-/// A picture of group `group`'s album with a text for who cannot see it; an
+/// A picture of group `group`'s album with a text for screen readers; an
 /// empty frame if the album has no such picture.
 std::string album_picture(const std::vector<ImageGroup>& groups, size_t group,
                           size_t picture, const std::string& alt);

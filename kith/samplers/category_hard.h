@@ -51,7 +51,7 @@ class CategoryHardSampler final : public Sampler {
   void pair_categories(int64_t batches_per_pair);
   void note_small_categories() const;
 
-  /// How many images a batch has of two categories with so many each.
+  /// How many images a batch has of two categories of these sizes.
   std::pair<size_t, size_t> share(size_t first, size_t second) const;
 
   int64_t batch_;

@@ -23,8 +23,8 @@ std::map<int64_t, std::vector<int64_t>> images_by_label(
 ClassImages images_by_class(const std::vector<int64_t>& images,
                             const std::vector<int64_t>& labels);
 
-/// "'cat' (3), 'dog' (1)": so many classes by name and number of images, the
-/// first hundred.
+/// "'cat' (3), 'dog' (1)": the first hundred classes by name and number of
+/// images.
 std::string name_classes(const std::vector<int64_t>& labels,
                          const SamplerInput& input);
 

@@ -158,8 +158,8 @@ class HttpServer::Listener {
     session->start();
   }
 
-  /// Who only holds a connection makes room for who comes: the one that has
-  /// been idle longest, of clients without the token if there are any. False
+  /// A client that only holds a connection makes room for a new one: the one
+  /// idle longest, of clients without the token if there are any. False
   /// if all have a request in work.
   bool make_room() {
     while (true) {

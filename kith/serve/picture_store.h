@@ -13,8 +13,8 @@
 
 namespace kith {
 
-/// The file of an item is gone or no picture any more: not the fault of who
-/// asks for it.
+/// The file of an item is gone or no picture any more: not the fault of
+/// whoever asks for it.
 class ItemPictureError : public DataError {
  public:
   ItemPictureError(int64_t position, const std::string& why)

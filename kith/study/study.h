@@ -61,7 +61,7 @@ struct StudyRun {
 ///
 /// An axis with `key` sets that key to each value, and the value's text is its
 /// label; one without has a map from labels to what is laid over. Without axes
-/// there is one combination. `folds` trains each run so many times, on
+/// there is one combination. `folds` trains each run that many times, on
 /// class-disjoint folds (kith/study/folds.h); `search` finds values on held-out
 /// training classes first (kith/study/search_space.h).
 struct Study {

@@ -23,8 +23,8 @@ int64_t numbers_of(const Tensor& items) {
   return items.numel() / std::max<int64_t>(1, items.size(0));
 }
 
-/// How many items of so many numbers have no more of them than `count` of the
-/// largest ones; at least one. The network needs memory by them.
+/// How many items of `numbers` numbers hold no more of them than `count` items
+/// of `largest`; at least one. The network's memory grows with them.
 int64_t as_many(int64_t count, int64_t largest, int64_t numbers) {
   constexpr int64_t kMost = int64_t{1} << 32;  // times numbers: no overflow
   return std::max<int64_t>(

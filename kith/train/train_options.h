@@ -71,11 +71,11 @@ struct LogOptions {
 /// evaluate.
 Split eval_split(const EvalOptions& options, const ImageList& list);
 
-/// How an Evaluator does what the section `eval` says, with so many threads
-/// that load images; 0: one a core.
+/// How an Evaluator does what the section `eval` says; `workers` threads load
+/// images, 0: one per core.
 EvaluatorOptions evaluator_options(const EvalOptions& options, int64_t workers);
 
-/// `workers` as given, or one a core if it is 0.
+/// `workers` as given, or one per core if it is 0.
 int64_t worker_count(int64_t workers);
 
 }  // namespace kith

@@ -22,9 +22,9 @@ struct IndexSourceOptions {
   /// With a model: "train", "validation", "test" or "all"; usually all of
   /// `images`, or the run's evaluation split.
   std::string split = {};
-  /// With embeddings: a file of paths or names, one a line; usually numbers.
+  /// With embeddings: a file of paths or names, one per line; usually numbers.
   std::string ids = {};
-  /// With embeddings: a file of classes, one a line, or a .npy of integers.
+  /// With embeddings: a file of classes, one per line, or a .npy of integers.
   std::string labels = {};
   /// With embeddings: the model that made them, so that images can be searched
   /// for.

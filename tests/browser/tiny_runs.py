@@ -44,7 +44,7 @@ def train(program, folder, loss):
 
 
 def lengthen(run, folder, epochs=200, steps=100):
-    """A run in `folder` whose log has so many epochs: a copy of `run` with
+    """A run in `folder` whose log has `epochs` epochs: a copy of `run` with
     made-up numbers."""
     shutil.copytree(run, folder)
     metrics = read_metrics(run)

@@ -27,7 +27,7 @@ class SearchCommand : public SearchedRun {
     return read_csv(index + ".items.csv").rows().at(i).fields;
   }
 
-  /// An index of so many equal vectors with these names, one a line.
+  /// An index of `count` equal vectors with these names, one per line.
   static std::string vectors(const std::string& name, const std::string& ids,
                              int64_t count) {
     Array matrix = make_array(DType::kF32, {count, 2});

@@ -185,7 +185,7 @@ class Events(unittest.TestCase):
         return result
 
     def train_and_kill(self, lines, *more):
-        """Kills the training once its log has so many lines."""
+        """Kills the training once its log has this many lines."""
         log = self.run_folder / "log.jsonl"
         process = subprocess.Popen(self.arguments(*more),
                                    stdout=subprocess.DEVNULL,

@@ -24,7 +24,7 @@ using ::testing::Not;
 
 using Counts = std::map<std::string, int64_t>;
 
-/// Classes of `size` images each, so many in each category.
+/// Classes of `size` images each, `classes` of them by category.
 SamplerInput categories_of(const Counts& classes, int64_t size) {
   std::vector<int64_t> sizes;
   std::vector<std::string> names;  // by class

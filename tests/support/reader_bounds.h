@@ -38,7 +38,7 @@ inline void PrintTo(const HostileFile& file, std::ostream* out) {
   *out << file.name;
 }
 
-/// Copies of `piece`, so many that they have this length.
+/// Copies of `piece` up to this length.
 inline std::string repeated(std::string_view piece, size_t bytes) {
   std::string text;
   while (text.size() < bytes) text += piece;

@@ -28,7 +28,7 @@ class Cub200Reader {
   ImageList take() { return std::move(list_); }
 
  private:
-  /// Rows "<id> ...", no header, of so many columns; by id, each once.
+  /// Rows "<id> ...", no header; by id, each once.
   struct Table {
     CsvTable csv;
     std::map<int64_t, const CsvRow*> by_id;

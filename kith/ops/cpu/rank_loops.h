@@ -16,7 +16,7 @@ constexpr int64_t kItems = 1024;
 /// Queries whose similarities are brought together when they lie apart: the
 /// floats of a cache line.
 constexpr int64_t kGroup = 16;
-/// Up to so many wanted items each is compared with every similarity; beyond,
+/// Up to this many wanted items each is compared with every similarity; beyond,
 /// a search among the wanted items takes fewer comparisons.
 constexpr int64_t kFew = 64;
 
