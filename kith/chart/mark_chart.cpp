@@ -17,7 +17,6 @@ constexpr double kPlotHeight = 280.0;
 constexpr double kNameFont = 11.0;
 constexpr size_t kMostTicks = 12;  // at points; more would be a comb
 
-
 struct MarkExtent {
   double lo = std::numeric_limits<double>::infinity();
   double hi = -std::numeric_limits<double>::infinity();

@@ -46,7 +46,8 @@ std::string ranked_lists(const RankedLists& picture) {
                    {{"positive", svg_fill_class(0)}, {"negative", "fm"}},
                    width) +
       30.0;
-  const double bottom = top + kListRow * static_cast<double>(picture.lists.size());
+  const double bottom =
+      top + kListRow * static_cast<double>(picture.lists.size());
   std::string svg = svg_open(picture.title, width, bottom) + head;
   for (size_t i = 0; i < picture.columns.size(); ++i) {
     svg += svg_text(items + kColumn * static_cast<double>(i + 1), top - 10,

@@ -24,9 +24,9 @@ double sum_of(const ShareRow& row) {
 std::string draw_part(double x, double y, double width, size_t part,
                       const std::string& tip) {
   return "<rect x=\"" + svg_number(x) + "\" y=\"" + svg_number(y) +
-         "\" width=\"" + svg_number(width) + "\" height=\"" + svg_number(kShareBar) +
-         "\" rx=\"2\" class=\"" + svg_fill_class(part) + "\"><title>" +
-         html_escape(tip) + "</title></rect>\n";
+         "\" width=\"" + svg_number(width) + "\" height=\"" +
+         svg_number(kShareBar) + "\" rx=\"2\" class=\"" + svg_fill_class(part) +
+         "\"><title>" + html_escape(tip) + "</title></rect>\n";
 }
 
 std::string draw_row(const ShareBars& chart, const ShareRow& row, double y) {

@@ -91,7 +91,8 @@ class NumpyReader {
 
   std::vector<int64_t> shape(const PickleNode& node) const {
     need(node, 0, "the shape of a NumPy array");
-    if (node.items.size() > kMaxNumpyRank) fail("a NumPy array of over 64 axes");
+    if (node.items.size() > kMaxNumpyRank)
+      fail("a NumPy array of over 64 axes");
     std::vector<int64_t> sizes;
     for (size_t i = 0; i < node.items.size(); ++i) {
       if (item(node, i).kind != Kind::kInt) {
