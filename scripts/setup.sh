@@ -127,11 +127,11 @@ build() {
 setup_program() {
   install_packages packages
   configure OFF
-  build 6 kith_program kith
+  build 5 kith_program kith
 }
 
 setup_tests() {
   install_packages packages packages-test
   configure ON
-  build 15 all tests/kith_tests
+  build 11 all tests/kith_tests
 }
