@@ -41,7 +41,11 @@ RunMetrics metrics_of_run(const OrderedJson& json) {
   RunMetrics metrics;
   metrics.protocol = text_of(field(json, "protocol"));
   metrics.split = text_of(field(json, "split"));
-  const OrderedJson& last = json.at("last");
+  // A run that chose its best has evaluations; of any other they must be told.
+  const auto needed = [&](const char* key) -> const OrderedJson& {
+    return json.contains("best") ? field(json, key) : json.at(key);
+  };
+  const OrderedJson& last = needed("last");
   if (!last.is_null()) metrics.last = eval_of(last);
   metrics.best = best_of(field(json, "best"));
   for (const OrderedJson& fold : field(json, "folds")) {
@@ -50,7 +54,7 @@ RunMetrics metrics_of_run(const OrderedJson& json) {
   for (const OrderedJson& mark : field(json, "trained")) {
     metrics.trained.push_back(mark.get<std::string>());
   }
-  for (const OrderedJson& point : json.at("history")) {
+  for (const OrderedJson& point : needed("history")) {
     metrics.history.push_back(point_of(point));
   }
   return metrics;

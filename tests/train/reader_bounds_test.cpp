@@ -195,7 +195,10 @@ Files checkpoints() {
        [=] { return start + "\"history\":" + nested_lists() + "}"; },
        read_state, "the state of the run in it cannot be read"},
       {"state_keys", "state",
-       [=] { return start + "\"history\":[{" + many_keys() + "]}"; },
+       [=] {
+         return start + R"("history":[{"epoch":1,"step":1,"metrics":{)" +
+                many_keys() + "}]}";
+       },
        read_state},
   };
 }
