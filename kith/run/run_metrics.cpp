@@ -37,15 +37,15 @@ OrderedJson json_of_part(const EvalPart& part) {
   return json;
 }
 
+/// Any of the parts may be missing, but not all.
 RunMetrics metrics_of_run(const OrderedJson& json) {
+  const bool has_any = json.contains("last") || json.contains("best") ||
+                       json.contains("history") || json.contains("trained");
+  if (!has_any) throw OrderedJson::other_error::create(0, "none", &json);
   RunMetrics metrics;
   metrics.protocol = text_of(field(json, "protocol"));
   metrics.split = text_of(field(json, "split"));
-  // A run that chose its best has evaluations; of any other they must be told.
-  const auto needed = [&](const char* key) -> const OrderedJson& {
-    return json.contains("best") ? field(json, key) : json.at(key);
-  };
-  const OrderedJson& last = needed("last");
+  const OrderedJson& last = field(json, "last");
   if (!last.is_null()) metrics.last = eval_of(last);
   metrics.best = best_of(field(json, "best"));
   for (const OrderedJson& fold : field(json, "folds")) {
@@ -54,7 +54,7 @@ RunMetrics metrics_of_run(const OrderedJson& json) {
   for (const OrderedJson& mark : field(json, "trained")) {
     metrics.trained.push_back(mark.get<std::string>());
   }
-  for (const OrderedJson& point : needed("history")) {
+  for (const OrderedJson& point : field(json, "history")) {
     metrics.history.push_back(point_of(point));
   }
   return metrics;
