@@ -22,11 +22,12 @@ function(make_kernels target template output)
 endfunction()
 
 if(KITH_COMPILE_CUDA)
-  # Apart from kith: no file with device code sees LibTorch or its flags.
+  # Apart from kith: no file with device code sees LibTorch or its flags. Each
+  # by itself: kernels take longer than headers.
   add_library(kith_cuda OBJECT ops/cuda/class_ops.cu ops/cuda/ranks.cu
     ops/cuda/small_sort.cu)
   target_include_directories(kith_cuda PRIVATE ${PROJECT_SOURCE_DIR})
-  set_target_properties(kith_cuda PROPERTIES
+  set_target_properties(kith_cuda PROPERTIES UNITY_BUILD OFF
     POSITION_INDEPENDENT_CODE ON CUDA_RUNTIME_LIBRARY Shared)
   if(KITH_CUDA_ARCHITECTURES)
     set_target_properties(kith_cuda PROPERTIES
