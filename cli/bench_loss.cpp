@@ -167,7 +167,9 @@ LossBenchResult bench_loss(const LossBench& bench) {
   result.options = loss_registry().complete(bench.loss, "loss");
   describe(bench, result);
   LossInput input = random_batch(bench);
-  if (!default_miner(bench).empty() || needs_tuples(*loss, input)) {
+  // Virtual examples are of the whole batch.
+  const bool mines = !default_miner(bench).empty() && !result.simix;
+  if (mines || needs_tuples(*loss, input)) {
     mine_tuples(bench, input, result);
   }
   const auto run = [&] { return run_once(*loss, input); };

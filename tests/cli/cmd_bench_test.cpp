@@ -196,7 +196,7 @@ TEST(BenchCommand, WrongNamesAreRefused) {
                  {"did you mean 'miner:semihard'?"});
   expect_failure(2, bench("miner:semihard", {"--set", "margn=1"}),
                  {"unknown key 'miner.margn'"});
-  expect_failure(2, bench("loss:contrastive", {"--simix"}),
+  expect_failure(2, bench("loss:triplet", {"--simix"}),
                  {"--simix", "unknown key 'loss.simix'"});
 }
 
