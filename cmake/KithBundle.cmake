@@ -3,7 +3,8 @@
 # kith_bundle(TARGET): compiles the files of a room together.
 #
 # Reading the headers takes longer than compiling what most files add, so the
-# compiler gets all files of a room (a folder and those below it) at once. Names in anonymous namespaces are therefore unique within a room.
+# compiler gets all files of a room (a folder and those below it) at once. Names
+# in anonymous namespaces are therefore unique within a room.
 # -D CMAKE_UNITY_BUILD=OFF compiles each file by itself.
 function(kith_bundle target)
   get_target_property(sources ${target} SOURCES)
@@ -29,5 +30,13 @@ function(kith_share_header target)
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:${CMAKE_CXX_COMPILE_OPTIONS_PIC}>)
   target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX)
+  # GCC 13 and later do not take the header of another level of optimisation
+  # unless this, which -O2 sets, is the same.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU"
+      AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13
+      AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    target_compile_options(${target} PRIVATE
+      $<$<COMPILE_LANGUAGE:CXX>:-munroll-only-small-loops>)
+  endif()
   target_precompile_headers(${target} REUSE_FROM kith)
 endfunction()

@@ -156,7 +156,8 @@ class TruthReader {
   GroundTruth read() {
     truth_.images = names("imlist");
     truth_.queries = names("qimlist");
-    const Json& gnd = list(json_, "gnd", path_ + ": ");
+    const std::string where = path_ + ": ";
+    const Json& gnd = list(json_, "gnd", where);
     if (gnd.size() != truth_.queries.size()) {
       throw DataError(path_ + ": gnd has " + std::to_string(gnd.size()) +
                       " entries for " + std::to_string(truth_.queries.size()) +
