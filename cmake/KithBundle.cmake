@@ -30,13 +30,11 @@ function(kith_share_header target)
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:${CMAKE_CXX_COMPILE_OPTIONS_PIC}>)
   target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX)
-  # GCC 13 and later do not take the header of another level of optimisation
-  # unless this, which -O2 sets, is the same.
+  # GCC 13 and later do not take the header of another level of optimisation.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU"
-      AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13
-      AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+      AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
     target_compile_options(${target} PRIVATE
-      $<$<COMPILE_LANGUAGE:CXX>:-munroll-only-small-loops>)
+      $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2>)
   endif()
   target_precompile_headers(${target} REUSE_FROM kith)
 endfunction()
