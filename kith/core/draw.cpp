@@ -1,14 +1,13 @@
 #include "kith/core/draw.h"
 
+#include <algorithm>
 #include <unordered_map>
-
-#include "kith/core/error.h"
 
 namespace kith {
 
 // Fisher-Yates on 0, 1, ..., n - 1, of which only what has moved is stored.
-std::vector<int64_t> draw_distinct(int64_t n, int64_t count, Rng& rng) {
-  KITH_ASSERT(count <= n);
+std::vector<int64_t> draw_distinct(int64_t n, int64_t most, Rng& rng) {
+  const int64_t count = std::min(most, n);
   std::unordered_map<int64_t, int64_t> moved;
   const auto value_at = [&moved](int64_t position) {
     const auto found = moved.find(position);

@@ -1,14 +1,12 @@
 #include "kith/eval/corruption_suite.h"
 
-#include <algorithm>
-
-#include "kith/core/rng.h"
+#include "kith/core/draw.h"
 #include "kith/image/picture_grid.h"
 
 namespace kith {
 namespace {
 
-constexpr size_t kShownImages = 4;
+constexpr int64_t kShownImages = 4;
 constexpr int kShownCell = 160;
 
 }  // namespace
@@ -45,12 +43,11 @@ Image corruption_examples(const DataSet& data,
                           const InputOptions& input,
                           const std::vector<NamedCorruption>& corruptions,
                           uint64_t seed) {
-  std::vector<int64_t> drawn = images;
   Rng rng(seed, Stream::kReport);
-  rng.shuffle(drawn);
-  drawn.resize(std::min(drawn.size(), kShownImages));
   std::vector<std::vector<Image>> rows;
-  for (int64_t index : drawn) {
+  for (const int64_t place :
+       draw_distinct(std::ssize(images), kShownImages, rng)) {
+    const int64_t index = images[static_cast<size_t>(place)];
     Rng unused(0, Stream::kAugment);
     const Image image = prepare_image(data.load(index), input, {}, unused);
     std::vector<Image> row = {image};

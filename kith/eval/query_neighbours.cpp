@@ -4,7 +4,7 @@
 
 #include <torch/torch.h>
 
-#include "kith/eval/draw_places.h"
+#include "kith/core/draw.h"
 #include "kith/eval/relevance.h"
 #include "kith/index/flat.h"
 
@@ -73,8 +73,8 @@ std::vector<std::vector<NeighbourItem>> query_neighbours(
 
 std::vector<int64_t> draw_queries(const EvalTask& task, int64_t count,
                                   uint64_t seed) {
-  return draw_places(std::ssize(task.queries), count,
-                     Rng(seed, Stream::kReport));
+  Rng rng(seed, Stream::kReport);
+  return draw_distinct(std::ssize(task.queries), count, rng);
 }
 
 }  // namespace kith

@@ -9,8 +9,8 @@
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
+#include "kith/core/draw.h"
 #include "kith/core/error.h"
-#include "kith/eval/draw_places.h"
 #include "kith/eval/relevance.h"
 #include "kith/index/row_blocks.h"
 #include "kith/ops/gpu.h"
@@ -123,8 +123,9 @@ SimilarityCounts similarity_counts(const Scored& scored, int64_t bins,
   const Relevance relevance(scored);
   const Rows& gallery =
       scored.gallery.defined() ? scored.gallery : scored.queries;
-  std::vector<int64_t> queries = draw_places(relevance.queries(), most_queries,
-                                             Rng(seed, Stream::kReport));
+  Rng rng(seed, Stream::kReport);
+  std::vector<int64_t> queries =
+      draw_distinct(relevance.queries(), most_queries, rng);
   std::sort(queries.begin(), queries.end());  // as a file is read
   // A similarity and its copy from a GPU; of a file's rows three copies.
   const int64_t cells = rows_within(memory_mb, 8);

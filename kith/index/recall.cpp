@@ -1,11 +1,10 @@
 #include "kith/index/recall.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include <torch/torch.h>
 
-#include "kith/core/rng.h"
+#include "kith/core/draw.h"
 
 namespace kith {
 namespace {
@@ -28,15 +27,8 @@ double share_found(const int64_t* nearest, const int64_t* found, int64_t width,
 
 std::vector<int64_t> draw_positions(int64_t count, int64_t most,
                                     uint64_t seed) {
-  // Not draw_distinct(): indexes that are stored were trained on these rows.
-  // Floyd's: of each step's new position and one drawn from those up to it, the
-  // drawn one unless it is taken.
   Rng rng(seed, Stream::kIndex);
-  std::unordered_set<int64_t> taken;
-  for (int64_t i = std::max<int64_t>(count - most, 0); i < count; ++i) {
-    if (!taken.insert(rng.between(0, i)).second) taken.insert(i);
-  }
-  std::vector<int64_t> positions(taken.begin(), taken.end());
+  std::vector<int64_t> positions = draw_distinct(count, most, rng);
   std::sort(positions.begin(), positions.end());
   return positions;
 }

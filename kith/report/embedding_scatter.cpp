@@ -6,8 +6,8 @@
 
 #include <torch/torch.h>
 
+#include "kith/core/draw.h"
 #include "kith/core/error.h"
-#include "kith/eval/draw_places.h"
 #include "kith/index/row_blocks.h"
 
 namespace kith {
@@ -123,8 +123,8 @@ double covariation(const EmbeddingScatter& a, const EmbeddingScatter& b,
 std::vector<int64_t> draw_scatter_items(const EvalTask& task, int64_t most,
                                         uint64_t seed) {
   const std::vector<int64_t> all = items_of(task);
-  std::vector<int64_t> drawn =
-      draw_places(std::ssize(all), most, Rng(seed, Stream::kReport, {1}));
+  Rng rng(seed, Stream::kReport, {1});
+  std::vector<int64_t> drawn = draw_distinct(std::ssize(all), most, rng);
   for (int64_t& place : drawn) place = all[static_cast<size_t>(place)];
   std::sort(drawn.begin(), drawn.end());
   return drawn;

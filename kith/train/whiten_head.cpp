@@ -3,18 +3,19 @@
 #include <algorithm>
 #include <string>
 
+#include "kith/core/draw.h"
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 
 namespace kith {
 
 void whiten_head(EmbeddingNet& net, const DataSet& data,
-                 std::vector<int64_t> images, uint64_t seed,
+                 const std::vector<int64_t>& candidates, uint64_t seed,
                  EmbedOptions options, Progress& progress) {
   const HeadOptions& head = net.head().options();
-  Rng(seed, Stream::kInit, {1}).shuffle(images);
-  images.resize(
-      std::min(images.size(), static_cast<size_t>(head.whiten_images)));
+  Rng rng(seed, Stream::kInit, {1});
+  std::vector<int64_t> images =
+      draw_distinct(std::ssize(candidates), head.whiten_images, rng);
   const auto count = static_cast<int64_t>(images.size());
   if (count <= head.dim) {
     throw ConfigError(
@@ -24,6 +25,7 @@ void whiten_head(EmbeddingNet& net, const DataSet& data,
         " training images within 'model.head.whiten_images' (" +
         std::to_string(head.whiten_images) + ")");
   }
+  for (int64_t& image : images) image = candidates[static_cast<size_t>(image)];
   std::sort(images.begin(), images.end());
   options.pooled = true;
   log_info("the head's linear layer starts from the whitening of " +

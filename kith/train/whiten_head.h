@@ -8,12 +8,12 @@
 namespace kith {
 
 /// Sets the head's linear layer from PCA whitening (kith/eval/whitening.h) of
-/// what it is given for some of these images, as Radenovic et al. (2019) start
-/// theirs: P as weight and -P m as bias. At most `model.head.whiten_images`
-/// are drawn, by the seed. ConfigError if those are no more than the dimensions
-/// of an embedding.
+/// what it is given for some of the candidates, as Radenovic et al. (2019)
+/// start theirs: P as weight and -P m as bias. At most
+/// `model.head.whiten_images` are drawn, by the seed. ConfigError if those are
+/// no more than the dimensions of an embedding.
 void whiten_head(EmbeddingNet& net, const DataSet& data,
-                 std::vector<int64_t> images, uint64_t seed,
+                 const std::vector<int64_t>& candidates, uint64_t seed,
                  EmbedOptions options, Progress& progress);
 
 }  // namespace kith

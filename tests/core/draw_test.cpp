@@ -15,6 +15,7 @@ TEST(DrawDistinct, IsAPermutationWhenAllAreDrawn) {
   std::sort(all.begin(), all.end());
   for (int64_t i = 0; i < 100; ++i) EXPECT_EQ(all[static_cast<size_t>(i)], i);
   EXPECT_TRUE(draw_distinct(5, 0, rng).empty());
+  EXPECT_EQ(draw_distinct(5, 8, rng).size(), 5u);
 }
 
 TEST(DrawDistinct, GivesEveryOrderedPairEquallyOften) {
