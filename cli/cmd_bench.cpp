@@ -210,7 +210,7 @@ void add_bench(CLI::App& app) {
       ->check(one_of({"float32", "float64"}))
       ->capture_default_str();
   command->add_flag("--json", flags->json,
-                    "One JSON object a name on standard output");
+                    "One JSON object per name on standard output");
   flags->device.add_to(*command);
   command->footer(kExplanation);
   command->callback([flags] { run_bench(*flags); });

@@ -211,7 +211,7 @@ void add_data(CLI::App& app) {
       ->required();
   check
       ->add_option("--threads", flags->threads,
-                   "Threads that decode; 0: one a core")
+                   "Threads that decode; 0: one per core")
       ->check(integer(0, 1024))
       ->capture_default_str();
   check->add_flag("--json", flags->json, "One JSON object on standard output");

@@ -47,7 +47,7 @@ void add_embed(CLI::App& app) {
   command->add_option("--out", flags->options.out, "Float32 .npy [N, dim]")
       ->required();
   command->add_option("--ids", flags->options.ids,
-                      "The images' paths, one a line, in the order of the "
+                      "The images' paths, one per line, in the order of the "
                       "rows");
   command->add_option("--batch", flags->options.batch, "Images at a time")
       ->check(integer(1))

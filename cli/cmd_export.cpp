@@ -31,7 +31,7 @@ std::string chosen_checkpoint(const ExportFlags& flags) {
     return find_checkpoint(flags.model, flags.checkpoint);
   }
   throw ConfigError("--checkpoint chooses one of a run's folder, but " +
-                    flags.model + " is no run: leave it out");
+                    flags.model + " is not a run: leave it out");
 }
 
 /// Nothing but an earlier export is ever written over.
@@ -42,8 +42,9 @@ void check_out(const ExportFlags& flags, const std::string& checkpoint) {
   }
   if (fs::is_empty(flags.out)) return;
   if (!is_export(flags.out)) {
-    throw ConfigError("--out " + flags.out +
-                      ": has files that are no export; give another folder");
+    throw ConfigError(
+        "--out " + flags.out +
+        ": has files that are not an export; give another folder");
   }
   const fs::path weights = fs::path(flags.out) / kExportedWeights;
   std::error_code ignored;  // of a model that is not there

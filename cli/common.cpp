@@ -16,9 +16,10 @@ void DeviceFlags::add_to(CLI::App& command) {
   command.add_option("--device", device, "auto, cpu, cuda or cuda:N")
       ->capture_default_str();
   command
-      .add_option("--threads", threads,
-                  "Threads on the CPU; 0: one a core. Results are the same to "
-                  "the bit only with the same number")
+      .add_option(
+          "--threads", threads,
+          "Threads on the CPU; 0: one per core. Results are the same to "
+          "the bit only with the same number")
       ->check(integer(0, 1024))
       ->capture_default_str();
 }

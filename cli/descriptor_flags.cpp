@@ -37,7 +37,7 @@ void DescriptorFlags::add_to(CLI::App& command) {
       ->allow_extra_args(false);
   command
       .add_option("--long-side", long_side,
-                  "Keep the aspect ratio: the long side has at most so many "
+                  "Keep the aspect ratio: the long side has at most this many "
                   "pixels; 0: the model's own input")
       ->check(integer(0, 8192));
   command.add_flag("--flip", values.flip,
@@ -45,7 +45,7 @@ void DescriptorFlags::add_to(CLI::App& command) {
   command.add_option(
       "--whiten", whiten,
       "PCA whitening: train or train:DIM learns it from the training split; "
-      "or a file written so before");
+      "or a file that was written then");
 }
 
 DescriptorChoice DescriptorFlags::choice() const {

@@ -120,7 +120,7 @@ void add_index_changes(CLI::App& index) {
   auto remove_flags = std::make_shared<RemoveFlags>();
   remove
       ->add_option("list", remove_flags->list,
-                   "A text file with their paths or names, one a line")
+                   "A text file with their paths or names, one per line")
       ->required();
   remove->add_option("--from", remove_flags->index, "The index")->required();
   remove->add_flag("--json", remove_flags->json,

@@ -9,7 +9,7 @@ void add_source_flags(CLI::App& command, IndexSourceOptions& options) {
                      "Embeddings (.npy), a model (a run, a checkpoint, an "
                      "export) for images, or another index");
   command.add_option("--images", options.images,
-                     "With a model: a folder (one folder a class, or images "
+                     "With a model: a folder (one folder per class, or images "
                      "alone), a list (.csv) or a configuration (.yaml); "
                      "default: what the run is evaluated with");
   command
@@ -18,10 +18,10 @@ void add_source_flags(CLI::App& command, IndexSourceOptions& options) {
                   "the run's evaluation split")
       ->check(one_of({"train", "validation", "test", "all"}));
   command.add_option("--ids", options.ids,
-                     "With embeddings: paths or names, one a line; default: "
+                     "With embeddings: paths or names, one per line; default: "
                      "numbers");
   command.add_option("--labels", options.labels,
-                     "With embeddings: classes, one a line, or a .npy of "
+                     "With embeddings: classes, one per line, or a .npy of "
                      "integers");
   command.add_option("--model", options.model,
                      "With embeddings: the model that made them, so that "

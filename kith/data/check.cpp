@@ -17,10 +17,10 @@ std::vector<std::string> published_differences(const DataSet& data) {
   const auto compare = [&](Split split, const char* what, int64_t count,
                            int64_t expected) {
     if (expected == 0 || count == expected) return;
-    differences.push_back(std::string("the ") + split_name(split) +
-                          " split has " + std::to_string(count) + " " + what +
-                          ", but published are " + std::to_string(expected) +
-                          " (" + published->source + ")");
+    differences.push_back(
+        std::string("the ") + split_name(split) + " split has " +
+        std::to_string(count) + " " + what + ", but the published number is " +
+        std::to_string(expected) + " (" + published->source + ")");
   };
   const SplitSummary train = summarise(data.list(), Split::kTrain);
   const SplitSummary test = summarise(data.list(), Split::kTest);
@@ -36,8 +36,8 @@ std::vector<std::string> published_differences(const DataSet& data) {
     if (count == static_cast<size_t>(expected)) continue;
     differences.push_back(
         std::string("the list '") + name + "' has " + std::to_string(count) +
-        " images, but published are " + std::to_string(expected) + " (" +
-        published->source + ")");
+        " images, but the published number is " + std::to_string(expected) +
+        " (" + published->source + ")");
   }
   return differences;
 }

@@ -33,7 +33,7 @@ struct FolderOptions {
 /// class that occurs in two splits has one number.
 class FolderDataSet final : public DataSet {
  public:
-  static constexpr const char* kSummary = "a folder with one folder a class";
+  static constexpr const char* kSummary = "a folder with one folder per class";
   using Options = FolderOptions;
 
   explicit FolderDataSet(Options options);

@@ -74,7 +74,7 @@ void InputOptions::describe(OptionSet& set) {
       .range(0, 8192);
   set.add("long_side", long_side,
           "Pictures keep their shape: they are shrunk until the long side has "
-          "so many pixels, and smaller ones stay as they are. 0: all become "
+          "this many pixels, and smaller ones stay as they are. 0: all become "
           "size x size.")
       .range(0, 8192);
   set.add("multiple", multiple,
@@ -87,10 +87,12 @@ void InputOptions::describe(OptionSet& set) {
           "Colour of the input; auto: that of the pictures. bgr has the "
           "channels in the order of Caffe.")
       .choices({"auto", "grey", "rgb", "bgr"});
-  set.add("mean", mean,
-          "Subtracted from values in [0, 1], one a channel. None: 0.5, or what "
-          "the weights were trained with.");
-  set.add("std", std, "Divides after the subtraction, one a channel; as mean.")
+  set.add(
+      "mean", mean,
+      "Subtracted from values in [0, 1], one per channel. None: 0.5, or what "
+      "the weights were trained with.");
+  set.add("std", std,
+          "Divides after the subtraction, one per channel; as mean.")
       .positive();
 }
 

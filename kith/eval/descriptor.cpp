@@ -54,8 +54,8 @@ void DescriptorOptions::describe(OptionSet& set) {
       .not_empty()
       .range(0.01, 4);
   set.add("long_side", long_side,
-          "Images keep their shape and are shrunk until the long side has so "
-          "many pixels; smaller ones stay as they are. 0: all become the "
+          "Images keep their shape and are shrunk until the long side has "
+          "this many pixels; smaller ones stay as they are. 0: all become the "
           "model's input.")
       .range(0, 8192);
   set.add("flip", flip, "Mirror images are averaged in too.");

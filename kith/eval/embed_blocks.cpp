@@ -36,7 +36,7 @@ void embed_in_blocks(EmbeddingNet& net, const DataSet& data,
                      const std::vector<int64_t>& indices,
                      const EmbedOptions& options, Progress& progress,
                      const std::function<void(const Tensor&)>& take) {
-  // So many batches that starting the loader anew costs nothing.
+  // Enough batches that starting the loader anew costs nothing.
   constexpr int64_t kBatches = 32;
   progress.start("embed", std::ssize(indices));
   int64_t done = 0;

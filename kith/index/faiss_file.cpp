@@ -135,7 +135,7 @@ void check_lists(Cursor& cursor, const Codes& codes, uint64_t count) {
   uint64_t room = cursor.left() / vector_bytes;
   uint64_t total = 0;
   for (size_t i = full ? 0 : 1; i < sizes.size(); i += full ? 1 : 2) {
-    cursor.expect(full || sizes[i - 1] < codes.lists, "a list too many");
+    cursor.expect(full || sizes[i - 1] < codes.lists, "it has a list too many");
     cursor.expect(sizes[i] <= room, "a list is longer than the file");
     room -= sizes[i];
     total += sizes[i];
@@ -152,12 +152,12 @@ void check_ivf_pq(Cursor& cursor) {
   codes.lists = cursor.next<uint64_t>();
   const auto probes = cursor.next<uint64_t>();
   cursor.expect(probes > 0 && probes <= codes.lists,
-                "its probes are no number "
-                "of lists");
+                "its probes are none, or more than its lists");
   cursor.skip_flat(header.dim, codes.lists);
   cursor.expect(cursor.next<uint8_t>() == 0 && cursor.next<uint64_t>() == 0,
                 "it has a table of positions, which kith does not read");
-  cursor.expect(cursor.next<uint8_t>() <= 1, "its codes are of no known kind");
+  cursor.expect(cursor.next<uint8_t>() <= 1,
+                "its codes are of an unknown kind");
   codes.bytes = cursor.next<uint64_t>();
   const auto dim = cursor.next<uint64_t>();
   const auto subvectors = cursor.next<uint64_t>();

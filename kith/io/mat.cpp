@@ -127,7 +127,8 @@ class MatParser {
   }
 
   MatValue read_matrix(const Element& element, int depth) {
-    if (element.type != kMatrix) corrupt("a cell or field that is no array");
+    if (element.type != kMatrix)
+      corrupt("a cell or field that is not an array");
     MatValue empty;
     empty.shape = {0, 0};
     if (element.data.empty()) return empty;

@@ -177,11 +177,11 @@ std::vector<PickleMachine::Ref> PickleMachine::dict_items(
       copy_items(argument, items);
       continue;
     }
-    if (!is_sequence(argument)) fail("a dict is made of no list of pairs");
+    if (!is_sequence(argument)) fail("a dict is not made of a list of pairs");
     charge(at(argument).items.size());
     for (const Ref pair : at(argument).items) {
       if (!is_sequence(pair) || at(pair).items.size() != 2) {
-        fail("a dict is made of no list of pairs");
+        fail("a dict is not made of a list of pairs");
       }
       copy_items(pair, items);
     }
@@ -193,7 +193,7 @@ std::vector<PickleMachine::Ref> PickleMachine::set_items(
     const std::vector<Ref>& arguments) {
   std::vector<Ref> items;
   for (const Ref argument : arguments) {
-    if (!is_sequence(argument)) fail("a set is made of no list");
+    if (!is_sequence(argument)) fail("a set is not made of a list");
     copy_items(argument, items);
   }
   return items;

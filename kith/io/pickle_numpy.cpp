@@ -106,7 +106,7 @@ class NumpyReader {
   // dtype('i8', False, True), then the state (version, byte order, ...).
   DType dtype(const PickleNode& node) const {
     if (node.kind != Kind::kObject || item(node, 0).text != "numpy.dtype") {
-      fail("the type of a NumPy array is no dtype");
+      fail("the type of a NumPy array is not a dtype");
     }
     need(item(node, 1), 1, "a dtype");
     const std::string& code = item(item(node, 1), 0).text;
@@ -129,7 +129,7 @@ class NumpyReader {
     const DType element = dtype(type);
     // Python 2 has its bytes in a str.
     if (data.kind != Kind::kBytes && data.kind != Kind::kString) {
-      fail("the contents of a NumPy array are no bytes");
+      fail("the contents of a NumPy array are not bytes");
     }
     const std::optional<int64_t> bytes = checked_byte_size(element, sizes);
     if (!bytes || static_cast<uint64_t>(*bytes) != data.text.size()) {

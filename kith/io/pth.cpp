@@ -161,7 +161,7 @@ void PthFile::open_legacy() {
   if (file_.size() > 0) file_.read_at(0, &first, sizeof first);
   if (first != kProtocolCode || read_pickle(in).root().text != kLegacyMagic) {
     throw DataError(path() +
-                    ": not a file of torch.save, or one of before 2017 (load "
+                    ": not a file of torch.save, or one from before 2017 (load "
                     "such a file in Python and save it again)");
   }
   if (read_pickle(in).root().integer != kLegacyProtocol) {

@@ -101,7 +101,7 @@ StorageId Objects::storage_id(const PickleNode& node) const {
       item(id, 0).text != "storage" || item(id, 1).kind != Kind::kGlobal ||
       item(id, 2).kind != Kind::kString || item(id, 4).kind != Kind::kInt ||
       item(id, 4).integer < 0) {
-    fail("refers to something outside of the pickle that is no storage");
+    fail("refers to something outside of the pickle that is not a storage");
   }
   const std::string_view type = item(id, 1).text;
   const auto* const found = std::find_if(

@@ -7,7 +7,7 @@
 namespace kith {
 
 const char* const ArcFace::kSummary =
-    "ArcFace (Deng et al., CVPR 2019), learns a vector a class";
+    "ArcFace (Deng et al., CVPR 2019), learns a vector per class";
 
 const PartFacts ArcFace::kFacts = {
     .formula =

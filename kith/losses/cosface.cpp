@@ -5,7 +5,7 @@
 namespace kith {
 
 const char* const CosFace::kSummary =
-    "CosFace (Wang et al., CVPR 2018), learns a vector a class";
+    "CosFace (Wang et al., CVPR 2018), learns a vector per class";
 
 const PartFacts CosFace::kFacts = {
     .formula =

@@ -5,7 +5,7 @@
 namespace kith {
 
 const char* const NormSoftmax::kSummary =
-    "normalised softmax (Zhai & Wu, BMVC 2019), learns a vector a class";
+    "normalised softmax (Zhai & Wu, BMVC 2019), learns a vector per class";
 
 const PartFacts NormSoftmax::kFacts = {
     .formula = "L = mean_i -log softmax_c(x_i.w_c / (|w_c| T))[y_i]",

@@ -29,7 +29,7 @@ Tensor in_one_matrix(const Tensor& anchors, const Tensor& positives) {
 }  // namespace
 
 const char* const NpairsAll::kSummary =
-    "N-pairs, one pair a class (Sohn, NeurIPS 2016)";
+    "N-pairs, one pair per class (Sohn, NeurIPS 2016)";
 
 const PartFacts NpairsAll::kFacts = {
     .formula =
@@ -37,7 +37,7 @@ const PartFacts NpairsAll::kFacts = {
         "loss = mean over classes of -log(e^{a_c.p_c} / sum_{c'} "
         "e^{a_c.p_c'})",
     .source =
-        "Sohn, NeurIPS 2016; one pair a class as in pytorch-metric-learning",
+        "Sohn, NeurIPS 2016; one pair per class as in pytorch-metric-learning",
     .cost = "O(C^2 D) time for C classes; memory_mb and O(C D) memory",
     .golden = "pml_npairs"};
 

@@ -18,7 +18,7 @@ Tensor log_one_plus_exp(const Tensor& u) {
 }  // namespace
 
 const char* const ProxyAnchor::kSummary =
-    "proxy anchor (Kim et al., CVPR 2020), learns a proxy a class";
+    "proxy anchor (Kim et al., CVPR 2020), learns a proxy per class";
 
 const PartFacts ProxyAnchor::kFacts = {
     .formula =

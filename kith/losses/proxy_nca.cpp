@@ -22,7 +22,7 @@ SlopedValue against_others(const Tensor& logits, const Tensor& labels) {
 }  // namespace
 
 const char* const ProxyNca::kSummary =
-    "ProxyNCA (Movshovitz-Attias et al., ICCV 2017), learns a proxy a class";
+    "ProxyNCA (Movshovitz-Attias et al., ICCV 2017), learns a proxy per class";
 
 const PartFacts ProxyNca::kFacts = {
     .formula =

@@ -5,7 +5,7 @@
 namespace kith {
 
 const char* const ProxyNcaPp::kSummary =
-    "ProxyNCA++ (Teh et al., ECCV 2020), learns a proxy a class";
+    "ProxyNCA++ (Teh et al., ECCV 2020), learns a proxy per class";
 
 const PartFacts ProxyNcaPp::kFacts = {
     .formula = "L = mean_i -log softmax_c(-|x_i - w_c / |w_c||^2 / T)[y_i]",

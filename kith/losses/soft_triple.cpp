@@ -5,7 +5,7 @@
 namespace kith {
 
 const char* const SoftTriple::kSummary =
-    "SoftTriple (Qian et al., ICCV 2019), learns several vectors a class";
+    "SoftTriple (Qian et al., ICCV 2019), learns several vectors per class";
 
 const PartFacts SoftTriple::kFacts = {
     .formula =
@@ -18,7 +18,7 @@ const PartFacts SoftTriple::kFacts = {
     .golden = "rev_softtriplet, pml_soft_triple"};
 
 void SoftTripleOptions::describe(OptionSet& set) {
-  set.add("centers", centers, "K, vectors a class.").range(1, 1 << 20);
+  set.add("centers", centers, "K, vectors per class.").range(1, 1 << 20);
   set.add("lambda", lambda, "Factor of all logits.").positive();
   set.add("gamma", gamma, "Temperature of the choice among a class's vectors.")
       .positive();

@@ -32,8 +32,8 @@ void HeadOptions::describe(OptionSet& set) {
           "whitening of what it is given for training images.")
       .choices({"uniform", "he_normal", "whitening"});
   set.add("whiten_images", whiten_images,
-          "At most so many training images, drawn by train.seed, are whitened; "
-          "more than `dim` are needed.")
+          "Most training images, drawn by train.seed, that whitening is "
+          "learnt from; more than `dim` are needed.")
       .range(2);
   set.add("l2", l2,
           "Embeddings are unit vectors; absent in a training: if its loss is "

@@ -30,7 +30,7 @@ class OwnBackbone final : public Backbone {
     if (output.dim() != 2 || output.size(0) != images.size(0) ||
         !output.is_floating_point() ||
         (features_ > 0 && output.size(1) != features_)) {
-      throw ConfigError("the network must make one row a picture" +
+      throw ConfigError("the network must make one row per picture" +
                         (features_ > 0
                              ? " of " + std::to_string(features_) + " numbers"
                              : std::string(", [N, D]")) +

@@ -142,7 +142,7 @@ Format format_of(const std::string& path) {
   }
   throw DataError(path +
                   ": neither a .safetensors file nor one of torch.save (one "
-                  "of before 2017: load it in Python and save it again)");
+                  "from before 2017: load it in Python and save it again)");
 }
 
 // "3: a, b, c" or "12: a, b, c, ..."

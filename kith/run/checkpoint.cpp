@@ -104,7 +104,7 @@ void check_dim(const std::string& path, const ConfigNode& section) {
   const std::vector<int64_t>& shape = file.at(name).shape;
   if (shape.empty() || shape.front() != dim) {
     throw DataError(path + ": tensor '" + name +
-                    "' has not the rows of 'model.head.dim', " +
+                    "' does not have the rows of 'model.head.dim', " +
                     std::to_string(dim));
   }
 }

@@ -9,7 +9,7 @@
 namespace kith {
 
 const char* const CategoryHardSampler::kSummary =
-    "whole classes of two categories a batch (FastAP, hard)";
+    "whole classes of two categories per batch (FastAP, hard)";
 
 const PartFacts CategoryHardSampler::kFacts = {
     .formula =
@@ -24,7 +24,7 @@ const PartFacts CategoryHardSampler::kFacts = {
     .cost = "O(N + M batches) time and memory an epoch"};
 
 void CategoryHardSamplerOptions::describe(OptionSet& set) {
-  set.add("batch", batch, "Images a batch; an even number.").range(2);
+  set.add("batch", batch, "Images per batch; an even number.").range(2);
   set.add("batches_per_pair", batches_per_pair,
           "Batches of each pair of categories in an epoch (5 for Stanford "
           "Online Products, 2 for In-Shop); not used where some images have "

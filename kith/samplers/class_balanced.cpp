@@ -198,7 +198,7 @@ const PartFacts ClassBalancedSampler::kFacts = {
         "epoch"};
 
 void ClassBalancedSamplerOptions::describe(OptionSet& set) {
-  set.add("batch", batch, "Images a batch; a multiple of per_class.").range(2);
+  set.add("batch", batch, "Images per batch; a multiple of per_class.").range(2);
   set.add("per_class", per_class, "Images of each class in a batch.").range(1);
 }
 
@@ -250,7 +250,7 @@ void ClassBalancedSampler::group_by_class(const SamplerInput& input) {
   if (classes_.empty()) {
     throw ConfigError("no training class has 'sampler.per_class' = " +
                       std::to_string(per_class_) +
-                      " images; use a smaller value or more images a class");
+                      " images; use a smaller value or more images per class");
   }
   if (!small.empty()) {
     log_warning(std::to_string(small.size()) +

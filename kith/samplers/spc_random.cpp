@@ -22,7 +22,7 @@ const PartFacts SpcRandomSampler::kFacts = {
     .cost = "O(N) time and memory an epoch"};
 
 void SpcRandomSamplerOptions::describe(OptionSet& set) {
-  set.add("batch", batch, "Images a batch.").range(2);
+  set.add("batch", batch, "Images per batch.").range(2);
 }
 
 SpcRandomSampler::SpcRandomSampler(const Options& options,

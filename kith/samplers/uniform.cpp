@@ -20,7 +20,7 @@ const PartFacts UniformSampler::kFacts = {
     .cost = "O(N) time and memory an epoch"};
 
 void UniformSamplerOptions::describe(OptionSet& set) {
-  set.add("batch", batch, "Images a batch.").range(2);
+  set.add("batch", batch, "Images per batch.").range(2);
   set.add("drop_last", drop_last,
           "Leave out the images that do not fill a batch.");
 }

@@ -14,7 +14,7 @@ const PartFacts WholeClassesSampler::kFacts = {
     .cost = "O(N) time and memory an epoch"};
 
 void WholeClassesSamplerOptions::describe(OptionSet& set) {
-  set.add("batch", batch, "Images a batch.").range(2);
+  set.add("batch", batch, "Images per batch.").range(2);
 }
 
 WholeClassesSampler::WholeClassesSampler(const Options& options,

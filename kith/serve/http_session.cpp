@@ -21,7 +21,7 @@ namespace http = boost::beast::http;
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kBufferBytes = 64 << 10;
-/// So many of the largest bodies may be in memory at a time.
+/// How many of the largest bodies may be in memory at a time.
 constexpr uint64_t kBodies = 16;
 /// For the client to read an answer that ends the connection.
 constexpr double kCloseSeconds = 2;

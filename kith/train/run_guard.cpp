@@ -69,7 +69,7 @@ void RunGuard::check_weights(const NamedTensors& weights, int64_t step) const {
   if (bad.empty()) return;
   stop_diverged("NaN or infinity in " + bad + " after step " +
                 std::to_string(step) +
-                ": these weights are not saved, checkpoints of before stay. A "
+                ": these weights are not saved, earlier checkpoints stay. A "
                 "smaller optimizer.lr or train.clip_norm often helps.");
 }
 

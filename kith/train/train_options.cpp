@@ -15,7 +15,7 @@ void TrainOptions::describe(OptionSet& set) {
   set.add("clip_norm", clip_norm,
           "Gradients are scaled down to this joint L2 norm; 0: never.")
       .range(0);
-  set.add("workers", workers, "Threads that decode images; 0: one a core.")
+  set.add("workers", workers, "Threads that decode images; 0: one per core.")
       .range(0, 1024);
   set.add("prefetch", prefetch, "Batches decoded ahead.").range(0, 1024);
   set.add("checkpoint_steps", checkpoint_steps,
@@ -30,7 +30,7 @@ void TrainOptions::describe(OptionSet& set) {
           "memory allows, none, or all.")
       .choices({"auto", "none", "all"});
   set.add("head_epochs", head_epochs,
-          "So many epochs come before train.epochs and the schedule: the "
+          "This many epochs come before train.epochs and the schedule: the "
           "backbone stays as it is, all else trains at the full rate.")
       .range(0);
   set.add("stop_epoch", stop_epoch,
@@ -38,8 +38,8 @@ void TrainOptions::describe(OptionSet& set) {
           "schedule unchanged; 0: after the last.")
       .range(0);
   set.add("steps", steps,
-          "Training ends after so many steps, the schedule unchanged; 0: after "
-          "the last epoch.")
+          "Training ends after this many steps, the schedule unchanged; 0: "
+          "after the last epoch.")
       .range(0);
   set.add("validation", validation,
           "This share of the training classes, the last in order, validates: "
@@ -50,21 +50,22 @@ void TrainOptions::describe(OptionSet& set) {
           "After the best epoch was chosen by train.validation, train on all "
           "classes; false: only choose.");
   set.add("folds", folds,
-          "The training classes in order are so many folds; one validates, the "
-          "others are trained on, and the best checkpoint is kept. 0: none.")
+          "The training classes, in order, are divided into this many folds; "
+          "one validates, the others are trained on, and the best checkpoint "
+          "is kept. 0: none.")
       .range(0, 100);
   set.add("fold", fold, "The fold that validates, from 1.").range(1, 100);
   set.add("init_from", init_from,
           "A run or checkpoint whose weights training starts from.");
   set.add("cache_mb", cache_mb,
-          "Decoded images are kept in memory up to so many MB.")
+          "Decoded images are kept in memory, up to this many MB.")
       .range(0);
   set.add("memory", memory,
-          "Cross-batch memory: so many embeddings of past batches are compared "
-          "with too, by losses on rows of similarities. 0: none.")
+          "Cross-batch memory: losses on rows of similarities also compare "
+          "with this many embeddings of past batches. 0: none.")
       .range(0, 1 << 24);
   set.add("memory_after", memory_after,
-          "In the first so many epochs the memory is only filled.")
+          "In this many first epochs the memory is only filled.")
       .range(0);
   set.add("mixup", mixup,
           "ManifoldMixup: alpha of the Beta distribution that the share of "
@@ -73,8 +74,8 @@ void TrainOptions::describe(OptionSet& set) {
       .range(0, 1000);
   set.add(
          "tune", tune,
-         "On a GPU each convolution tries so many algorithms at the first step "
-         "and keeps the fastest; 0: takes the one expected to be.")
+         "On a GPU each convolution tries this many algorithms at the first "
+         "step and keeps the fastest; 0: takes the one expected to be fastest.")
       .range(0, 100);
 }
 
@@ -109,7 +110,7 @@ void EvalOptions::describe(OptionSet& set) {
 }
 
 void LogOptions::describe(OptionSet& set) {
-  set.add("every", every, "Log every so many steps.").range(1);
+  set.add("every", every, "Steps between two lines of the log.").range(1);
   set.add("gallery", examples,
           "Queries in the picture of what is found that TensorBoard shows of "
           "each evaluation; 0: no picture.")

@@ -138,7 +138,7 @@ RemovedFromIndex remove_from_index(const RemoveFromIndexOptions& options) {
     throw DataError(options.list + ": none of its " +
                     std::to_string(missing.size()) + " names is in " +
                     options.index + "; expected paths as in " + options.index +
-                    ".items.csv, one a line");
+                    ".items.csv, one per line");
   }
   if (!missing.empty()) {
     log_warning(std::to_string(missing.size()) + " of the names in " +

@@ -30,7 +30,7 @@ void check_count(const std::string& file, size_t found,
   if (static_cast<int64_t>(found) == rows) return;
   throw DataError(file + ": " + std::to_string(found) + " entries, but " +
                   embeddings + " has " + std::to_string(rows) +
-                  " rows; expected one a row, in the same order");
+                  " rows; expected one per row, in the same order");
 }
 
 /// Embeddings in a .npy file.

@@ -160,7 +160,7 @@ TEST(DataCommand, PutsCountsBesideThePublishedOnes) {
   EXPECT_THAT(out, HasSubstr("2 images (published 5864)"));
   EXPECT_THAT(out, HasSubstr("2 classes (published 100)"));
   EXPECT_THAT(out, HasSubstr("warning: the test split has 2 images, but "
-                             "published are 5924"));
+                             "the published number is 5924"));
   EXPECT_THAT(out, HasSubstr("checked 4 images, 0 broken"));
   const Json json = Json::parse(
       expect_success({"data", "check", folder.path(), "--json"}).out);

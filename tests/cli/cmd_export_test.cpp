@@ -134,9 +134,9 @@ TEST_F(ExportCommand, OverwritesNothingButAnExportAndOnlyIfTold) {
   folder_->write("foreign/model.json", "{}");
   folder_->write("foreign/model.safetensors", "of another program");
   expect_failure(2, {"export", run(), "--out", foreign, "--overwrite"},
-                 {"has files that are no export"});
+                 {"has files that are not an export"});
   expect_failure(2, {"export", run(), "--out", images(), "--overwrite"},
-                 {"has files that are no export"});
+                 {"has files that are not an export"});
   expect_failure(2, {"export", run(), "--out", images() + "/dataset.csv"},
                  {"is a file; give a folder"});
 }

@@ -351,11 +351,13 @@ TEST_F(PublishedSet, ComparesItsCountsWithThePublishedOnes) {
   write_cub(dir_);
   EXPECT_THAT(
       published_differences(*open<Cub200>()),
-      ElementsAre(AllOf(HasSubstr("the train split has 2 images"),
-                        HasSubstr("published are 5864")),
-                  HasSubstr("train split has 2 classes, but published are 100"),
-                  HasSubstr("the test split has 2 images"),
-                  HasSubstr("the test split has 2 classes")));
+      ElementsAre(
+          AllOf(HasSubstr("the train split has 2 images"),
+                HasSubstr("published number is 5864")),
+          HasSubstr(
+              "train split has 2 classes, but the published number is 100"),
+          HasSubstr("the test split has 2 images"),
+          HasSubstr("the test split has 2 classes")));
   EXPECT_THAT(published_differences(*make_file_set({"a.png"})), IsEmpty());
 }
 

@@ -140,7 +140,7 @@ TEST_F(RevisitedSet, IsKnownByThePublishedFiles) {
   const auto set = open_data_set(other.path());
   EXPECT_EQ(set->list().truths.size(), 3u);
   EXPECT_THAT(published_differences(*set),
-              ElementsAre(HasSubstr("published are 6392")));
+              ElementsAre(HasSubstr("published number is 6392")));
   EXPECT_FALSE(open()->traits().published);
   EXPECT_EQ(usual_protocol("revisited"), "revisited");
 }

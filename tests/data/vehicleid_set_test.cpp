@@ -95,10 +95,10 @@ TEST_F(VehicleIdSet, RefusesWrongAttributes) {
 TEST_F(VehicleIdSet, ComparesItsListsWithThePublishedOnes) {
   EXPECT_THAT(
       published_differences(*open()),
-      ElementsAre(HasSubstr("3 images, but published are 110178"),
-                  HasSubstr("2 classes, but published are 13134"),
+      ElementsAre(HasSubstr("3 images, but the published number is 110178"),
+                  HasSubstr("2 classes, but the published number is 13134"),
                   HasSubstr("the list 'large' has 2 images, but "
-                            "published are 20038"),
+                            "the published number is 20038"),
                   HasSubstr("'medium' has 3"), HasSubstr("'small' has 2")));
 }
 

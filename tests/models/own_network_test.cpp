@@ -124,7 +124,7 @@ void try_function(const OwnNetwork::Function& function) {
 TEST(OwnNetwork, RefusesWhatMakesNoRowsOfEmbeddings) {
   expect_error<ConfigError>(
       [] { try_function([](const Tensor& x) { return x; }); },
-      "the network must make one row a picture, [N, D]: it made [2, 1, 16, "
+      "the network must make one row per picture, [N, D]: it made [2, 1, 16, "
       "16] (CPUFloatType) of [2, 1, 16, 16]");
   expect_error<ConfigError>(
       [] { try_function([](const Tensor& x) { return x.flatten(1)[0]; }); },
@@ -153,7 +153,7 @@ TEST(OwnNetwork, RefusesAnotherDimensionLater) {
   *width = 4;
   expect_error<ConfigError>(
       [&] { net.forward(net.prepare(some_pixels())); },
-      "must make one row a picture of 3 numbers: it made [6, 4]");
+      "must make one row per picture of 3 numbers: it made [6, 4]");
 }
 
 TEST(OwnNetwork, NeedsParameters) {

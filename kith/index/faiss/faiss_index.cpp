@@ -20,8 +20,8 @@
 namespace kith {
 namespace {
 
-/// So many threads for faiss while it lives: faiss takes what OpenMP has, which
-/// need not be what LibTorch was told.
+/// Gives faiss this many threads while it lives: faiss takes what OpenMP has,
+/// which need not be what LibTorch was told.
 class Threads {
  public:
   explicit Threads(int count) : before_(omp_get_max_threads()) {

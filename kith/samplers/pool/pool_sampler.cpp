@@ -57,7 +57,7 @@ Tensor view(const EmbeddingPool& pool, size_t images) {
 }  // namespace
 
 void PoolOptions::describe(OptionSet& set) {
-  set.add("batch", batch, "Images a batch; a multiple of per_class.").range(2);
+  set.add("batch", batch, "Images per batch; a multiple of per_class.").range(2);
   set.add("per_class", per_class, "Images of a class each time it is drawn.")
       .range(1);
   set.add("pool", pool,
@@ -86,7 +86,7 @@ PoolSampler::PoolSampler(const PoolOptions& options, const SamplerInput& input)
   if (options_.pool > images()) {
     log_info("sampler.pool is " + std::to_string(options_.pool) +
              ", but there are only " + std::to_string(images()) +
-             " training images: pools are of so many");
+             " training images: each pool has all of them");
   }
   options_.pool = std::min(options_.pool, images());
   options_.pool -= options_.pool % options_.per_class;
