@@ -49,8 +49,7 @@ std::string legend_symbol(const SvgLegendEntry& entry, double x, double y) {
 std::string svg_rules() {
   return ".kith-chart{font:13px system-ui,-apple-system,'Segoe UI',Roboto,"
          "'Noto Sans','Liberation Sans',Arial,sans-serif}\n"
-         ".kith-chart:root{color:#1f2328;background:#fff;padding:16px;"
-         "box-sizing:border-box}\n"
+         ".kith-chart:root{color:#1f2328;background:#fff}\n"
          ".kith-chart text{fill:currentColor}\n"
          ".kith-chart .t{font-size:15px;font-weight:600}\n"
          ".kith-chart .a{fill-opacity:.72}\n"
