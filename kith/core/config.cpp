@@ -90,8 +90,8 @@ class Converter {
   size_t bytes_ = 0;
 };
 
-/// Counts what a text will be as yaml-cpp's tree, which takes 250 bytes for one
-/// of it: before it is made.
+/// Counts the nodes of a text before yaml-cpp makes a tree of it, which takes
+/// 250 bytes for each byte of text.
 class Counter final : public YAML::EventHandler {
  public:
   using Mark = YAML::Mark;

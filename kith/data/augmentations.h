@@ -9,8 +9,8 @@
 
 namespace kith {
 
-/// The augmentations that kith has. Each is made of its options, which a
-/// configuration names alike:
+/// The augmentations that kith has. Each takes a struct of options, which
+/// have the same names in a configuration:
 ///
 ///     FlipAugmentation flip({.p = 0.3});
 ///     Image other = flip.apply(image, rng);

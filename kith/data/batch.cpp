@@ -50,7 +50,7 @@ std::vector<BatchPart> join_pictures(std::vector<std::vector<Image>>& pictures,
     BatchPart part = make_part(std::move(positions), at(first), allocate);
     uint8_t* out = part.pixels.get();
     for (const int64_t position : part.positions) {
-      // Gone as soon as it is copied: never do all lie in memory twice.
+      // Freed once it is copied: memory never holds all of them twice.
       const Image image = std::move(at(position));
       out = std::copy(image.pixels.begin(), image.pixels.end(), out);
     }

@@ -8,8 +8,8 @@
 
 namespace kith {
 
-/// The corruptions that kith has. How strong each is, its options say, which a
-/// configuration names alike:
+/// The corruptions that kith has. Options say how strong each is; they have
+/// the same names in a configuration:
 ///
 ///     RotationCorruption turn({.max_degrees = 10});
 ///     Image damaged = corrupt(turn, "rotation", image, seed, index);

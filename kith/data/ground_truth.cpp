@@ -234,7 +234,7 @@ class TruthReader {
     return positions;
   }
 
-  /// Text may be no UTF-8, and then cannot be dumped as it is.
+  /// Text may not be UTF-8 and then cannot be dumped as it is.
   static std::string shown(const Json& value) {
     return value.dump(-1, ' ', false, Json::error_handler_t::replace);
   }

@@ -17,9 +17,10 @@ namespace kith {
 struct DecodeLimits {
   int64_t max_pixels = 178'956'970;  ///< PIL's own: 512 MiB as RGB.
   int max_side = 65'535;
-  /// Processor time: so much for every picture, and so much more for a million
-  /// of pixels and bytes of its file. Ten times what the slowest honest file
-  /// needs, a progressive JPEG of noise; 21 s for 64 million pixels in 30 MB.
+  /// Processor time: `seconds` for every picture, and more for each million of
+  /// its pixels and of the bytes of its file. Ten times what the slowest honest
+  /// file needs, a progressive JPEG of noise; 21 s for 64 million pixels in 30
+  /// MB.
   double seconds = 2.0;
   double seconds_per_million = 0.2;
 };

@@ -32,7 +32,7 @@ struct PthTensor {
 /// later, or the one before. The constructor reads the pickle as data (see
 /// read_pickle), finds the tensors in its dicts, lists and tuples, and checks
 /// that all lie within their storages and these within the file. Tensors are
-/// read one at a time: a large file never is in memory as a whole.
+/// read one at a time: a large file is never in memory as a whole.
 class PthFile {
  public:
   /// DataError naming the file, and the tensor where there is one.

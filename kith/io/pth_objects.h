@@ -18,8 +18,8 @@ struct PthStorage {
 };
 
 /// Every storage that the pickle names, some more than once. DataError with
-/// `path` for an id that is not one of a storage, and for long keys in so many
-/// ids that to look at them all would take long.
+/// `path` for an id that is not one of a storage, and where ids and long keys
+/// are so numerous that reading them all would take long.
 std::vector<PthStorage> pth_storages(const Pickle& pickle,
                                      const std::string& path);
 

@@ -25,7 +25,7 @@ struct SafetensorsEntry {
 /// A safetensors file open for reading: u64 header length, JSON header, data.
 /// The constructor reads and checks the header only: every range lies in the
 /// file, agrees with dtype and shape, and together they cover the data without
-/// overlap or gap. Tensors are read one at a time, so a large file never is in
+/// overlap or gap. Tensors are read one at a time, so a large file is never in
 /// memory twice. Dtypes: F64 F32 F16 BF16 I64 I32 U8 BOOL.
 ///
 /// A file of write_safetensors has checksums: its header is compared with them
