@@ -198,7 +198,8 @@ const PartFacts ClassBalancedSampler::kFacts = {
         "epoch"};
 
 void ClassBalancedSamplerOptions::describe(OptionSet& set) {
-  set.add("batch", batch, "Images per batch; a multiple of per_class.").range(2);
+  set.add("batch", batch, "Images per batch; a multiple of per_class.")
+      .range(2);
   set.add("per_class", per_class, "Images of each class in a batch.").range(1);
 }
 

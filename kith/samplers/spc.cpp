@@ -15,7 +15,8 @@ const PartFacts SpcSampler::kFacts = {
     .cost = "O(N m) time and O(N) memory an epoch"};
 
 void SpcSamplerOptions::describe(OptionSet& set) {
-  set.add("batch", batch, "Images per batch; a multiple of per_class.").range(2);
+  set.add("batch", batch, "Images per batch; a multiple of per_class.")
+      .range(2);
   set.add("per_class", per_class, "Images of a class each time it is drawn.")
       .range(1);
 }
