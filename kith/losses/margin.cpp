@@ -29,12 +29,8 @@ void MarginOptions::describe(OptionSet& set) {
 }
 
 Margin::Margin(Options options, const LossContext& context)
-    : options_(checked(std::move(options), "margin")),
-      beta_(beta_start(options_), context) {
-  if (beta_.parameter().defined()) {
-    register_parameter("beta", beta_.parameter());
-  }
-}
+    : LossWithBeta(beta_start(checked(options, "margin")), context),
+      options_(std::move(options)) {}
 
 LossOutput Margin::forward(const LossInput& input) const {
   const std::vector<Tensor> distance =

@@ -30,7 +30,7 @@ struct MarginOptions {
 /// beta is learnt, one for all or one for each class of the anchor. D is the
 /// Euclidean distance. Columns are used as they are given; labels only choose
 /// beta. O(T D) time.
-class Margin final : public Loss {
+class Margin final : public LossWithBeta {
  public:
   static const char* const kSummary;
   static const PartFacts kFacts;
@@ -40,9 +40,6 @@ class Margin final : public Loss {
   explicit Margin(Options options = {}, const LossContext& context = {});
 
   std::vector<int64_t> tuple_widths() const override { return {3}; }
-  double parameter_lr(const std::string&) const override { return options_.lr; }
-  bool decays_parameters() const override { return options_.decay; }
-  int64_t classes() const override { return beta_.classes(); }
 
  protected:
   LossOutput forward(const LossInput& input) const override;
@@ -51,7 +48,6 @@ class Margin final : public Loss {
   Tensor beta_of_anchors(const LossInput& input) const;
 
   Options options_;
-  MarginBeta beta_;
 };
 
 }  // namespace kith

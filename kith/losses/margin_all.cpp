@@ -73,12 +73,8 @@ const PartFacts MarginAll::kFacts = {
 void MarginAllOptions::describe(OptionSet& set) { describe_margin(set, *this); }
 
 MarginAll::MarginAll(Options options, const LossContext& context)
-    : options_(checked(options, "margin_all")),
-      beta_(beta_start(options_), context) {
-  if (beta_.parameter().defined()) {
-    register_parameter("beta", beta_.parameter());
-  }
-}
+    : LossWithBeta(beta_start(checked(options, "margin_all")), context),
+      options_(options) {}
 
 LossOutput MarginAll::forward(const LossInput& input) const {
   const Tensor& x = input.embeddings;

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "kith/losses/margin_beta.h"
 
 namespace kith {
@@ -29,7 +27,7 @@ struct MarginAllOptions {
 /// beta is a constant, or learnt, one for all or one for each class of the
 /// anchor. D is the Euclidean distance. No triplet is listed: O(M^2 D) time,
 /// O(M^2) memory.
-class MarginAll final : public Loss {
+class MarginAll final : public LossWithBeta {
  public:
   static const char* const kSummary;
   static const PartFacts kFacts;
@@ -37,16 +35,11 @@ class MarginAll final : public Loss {
 
   explicit MarginAll(Options options = {}, const LossContext& context = {});
 
-  double parameter_lr(const std::string&) const override { return options_.lr; }
-  bool decays_parameters() const override { return options_.decay; }
-  int64_t classes() const override { return beta_.classes(); }
-
  protected:
   LossOutput forward(const LossInput& input) const override;
 
  private:
   Options options_;
-  MarginBeta beta_;
 };
 
 }  // namespace kith

@@ -70,4 +70,11 @@ Tensor MarginBeta::penalty(const Tensor& beta, const Tensor& triplets,
   return total / divisor.clamp_min(1) * nu_;
 }
 
+LossWithBeta::LossWithBeta(const BetaStart& start, const LossContext& context)
+    : beta_(start, context), lr_(start.lr), decay_(start.decay) {
+  if (beta_.parameter().defined()) {
+    register_parameter("beta", beta_.parameter());
+  }
+}
+
 }  // namespace kith

@@ -11,6 +11,8 @@ struct BetaStart {
   double value = 1.2;
   bool per_class = false;
   bool learn = true;
+  double lr = 0;
+  bool decay = false;
   double nu = 0;
 };
 
@@ -38,7 +40,8 @@ void describe_margin(OptionSet& set, Options& options) {
 
 template <class Options>
 BetaStart beta_start(const Options& options) {
-  return {options.beta, options.beta_per_class, options.learn, options.nu};
+  return {options.beta, options.beta_per_class, options.learn,
+          options.lr,   options.decay,          options.nu};
 }
 
 /// The boundary: a constant, or a parameter "beta" for all or for each class.
@@ -75,6 +78,23 @@ class MarginBeta {
   double nu_;
   int64_t classes_ = 0;
   Tensor values_;  ///< [1] or [C]; undefined: the constant.
+};
+
+/// A loss with such a boundary.
+class LossWithBeta : public Loss {
+ public:
+  double parameter_lr(const std::string&) const override { return lr_; }
+  bool decays_parameters() const override { return decay_; }
+  int64_t classes() const override { return beta_.classes(); }
+
+ protected:
+  LossWithBeta(const BetaStart& start, const LossContext& context);
+
+  MarginBeta beta_;
+
+ private:
+  double lr_;
+  bool decay_;
 };
 
 }  // namespace kith
