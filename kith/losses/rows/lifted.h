@@ -24,8 +24,6 @@ class LiftedRow : public LogSumLoss<T, DistanceExponent<T>> {
       : Base({static_cast<T>(params.neg_margin)}),
         pos_margin_(static_cast<T>(params.pos_margin)) {}
 
-  KITH_HD RowSizes sizes() const { return {LogSumRow<T>::kFields, 0, 1, 0}; }
-
   /// The total: rows.
   template <class Team>
   KITH_HD void settle(Team team, const RowView<T>& row) const {
@@ -59,7 +57,6 @@ class LiftedRow : public LogSumLoss<T, DistanceExponent<T>> {
   /// An empty sum contributes nothing.
   KITH_HD T or_zero(T log) const { return is_empty(log) ? T(0) : log; }
 
-  using Base::exponent_;
   T pos_margin_;
 };
 

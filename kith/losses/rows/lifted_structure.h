@@ -25,8 +25,6 @@ class LiftedStructureRow : public LogSumLoss<T, DistanceExponent<T>> {
       : Base({static_cast<T>(params.neg_margin)}),
         pos_margin_(static_cast<T>(params.pos_margin)) {}
 
-  KITH_HD RowSizes sizes() const { return {LogSumRow<T>::kFields, 0, 1, 0}; }
-
   /// The total: ordered pairs of positives.
   template <class Team>
   KITH_HD void settle(Team team, const RowView<T>& row) const {
@@ -52,16 +50,10 @@ class LiftedStructureRow : public LogSumLoss<T, DistanceExponent<T>> {
       weight += 2 * part * j * exp_of<T>(own - both);
       row.gradient[x] = -part * j * inverse_distance(s);
     }
-    value = team.sum(value);
-    weight = team.sum(weight);
-    if (team.leader()) {
-      *row.value = value;
-      row.fields[LogSumRow<T>::kWeight] = weight;
-    }
+    LogSumRow<T>::finish(team, row, value, weight);
   }
 
  private:
-  using Base::exponent_;
   T pos_margin_;
 };
 

@@ -23,8 +23,6 @@ class NtXentRow : public LogSumLoss<T, LinearExponent<T>> {
   KITH_HD explicit NtXentRow(const Params& params)
       : Base({static_cast<T>(1 / params.temperature), 0}) {}
 
-  KITH_HD RowSizes sizes() const { return {LogSumRow<T>::kFields, 0, 1, 0}; }
-
   /// The total: pairs of a row and a positive.
   template <class Team>
   KITH_HD void settle(Team team, const RowView<T>& row) const {
@@ -51,12 +49,7 @@ class NtXentRow : public LogSumLoss<T, LinearExponent<T>> {
       weight += push;
       row.gradient[x] = -push * exponent_.a;
     }
-    value = team.sum(value);
-    weight = team.sum(weight);
-    if (team.leader()) {
-      *row.value = value;
-      row.fields[LogSumRow<T>::kWeight] = weight;
-    }
+    LogSumRow<T>::finish(team, row, value, weight);
   }
 
  private:

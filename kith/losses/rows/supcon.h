@@ -22,8 +22,6 @@ class SupconRow : public LogSumLoss<T, LinearExponent<T>> {
   KITH_HD explicit SupconRow(const Params& params)
       : Base({static_cast<T>(1 / params.temperature), 0}) {}
 
-  KITH_HD RowSizes sizes() const { return {LogSumRow<T>::kFields, 0, 1, 0}; }
-
   /// The log sum of all columns but the row itself, in place of the
   /// negatives'. The total: rows with a value above zero.
   template <class Team>

@@ -115,6 +115,18 @@ struct LogSumRow {
     }
     team.sync();
   }
+
+  /// The row's value and weight, of which every lane has a part.
+  template <class Team>
+  KITH_HD static void finish(Team team, const RowView<T>& row, double value,
+                             T weight) {
+    value = team.sum(value);
+    weight = team.sum(weight);
+    if (team.leader()) {
+      *row.value = value;
+      row.fields[kWeight] = weight;
+    }
+  }
 };
 
 template <class T, class Exponent>
@@ -174,10 +186,12 @@ class LogSumSlope {
 };
 
 /// What losses with one log sum over the negatives share: all but settle() and
-/// close().
+/// close(), and sizes() if there are more fields or totals.
 template <class T, class Exponent>
 class LogSumLoss {
  public:
+  KITH_HD RowSizes sizes() const { return {LogSumRow<T>::kFields, 0, 1, 0}; }
+
   template <class Team>
   KITH_HD void open(Team team, const RowView<T>& row) const {
     LogSumRow<T>::open(team, row);
