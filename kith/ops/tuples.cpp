@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
+#include "kith/core/lane_sum.h"
 #include "kith/ops/pairwise.h"
 
 namespace kith {
@@ -22,21 +22,6 @@ constexpr int64_t kGrain = 1 << 16;
 
 /// Rows of `dim` numbers that are worth a thread.
 int64_t grain_of(int64_t dim) { return kGrain / std::max<int64_t>(dim, 1) + 1; }
-
-template <class T>
-T squared_distance(const T* a, const T* b, int64_t dim) {
-  constexpr int64_t kLanes = 16;  // independent sums, so that they vectorise
-  T part[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= dim; i += kLanes) {
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
-      const T difference = a[i + lane] - b[i + lane];
-      part[lane] += difference * difference;
-    }
-  }
-  for (; i < dim; ++i) part[0] += (a[i] - b[i]) * (a[i] - b[i]);
-  return std::accumulate(part, part + kLanes, T(0));
-}
 
 template <class T>
 void cpu_distances(const Tensor& x, const Tensor& left, const Tensor& right,

@@ -3,40 +3,10 @@
 #include <cstddef>
 #include <vector>
 
+#include "kith/core/lane_sum.h"
+
 namespace kith {
 namespace {
-
-template <class T>
-T dot(const T* a, const T* b, int64_t n) {
-  constexpr int kParts =
-      16;  // independent sums, which a compiler can vectorise
-  T parts[kParts] = {};
-  int64_t i = 0;
-  for (; i + kParts <= n; i += kParts) {
-    for (int k = 0; k < kParts; ++k) parts[k] += a[i + k] * b[i + k];
-  }
-  T sum = 0;
-  for (; i < n; ++i) sum += a[i] * b[i];
-  for (const T part : parts) sum += part;
-  return sum;
-}
-
-template <class T>
-T squared_distance(const T* a, const T* b, int64_t n) {
-  constexpr int kParts = 16;
-  T parts[kParts] = {};
-  int64_t i = 0;
-  for (; i + kParts <= n; i += kParts) {
-    for (int k = 0; k < kParts; ++k) {
-      const T d = a[i + k] - b[i + k];
-      parts[k] += d * d;
-    }
-  }
-  T sum = 0;
-  for (; i < n; ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  for (const T part : parts) sum += part;
-  return sum;
-}
 
 template <class T>
 void similarities(const ClassPairs<T>& p, T* similarity,

@@ -2,31 +2,13 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include <torch/torch.h>
 
 #include "kith/core/draw.h"
+#include "kith/core/lane_sum.h"
 
 namespace kith {
-namespace {
-
-/// |a - b|^2 in several sums, which the compiler makes one vector of.
-float squared_distance(const float* a, const float* b, int64_t dim) {
-  constexpr int64_t kLanes = 8;
-  float part[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= dim; i += kLanes) {
-    for (int64_t k = 0; k < kLanes; ++k) {
-      const float difference = a[i + k] - b[i + k];
-      part[k] += difference * difference;
-    }
-  }
-  for (; i < dim; ++i) part[0] += (a[i] - b[i]) * (a[i] - b[i]);
-  return std::accumulate(part, part + kLanes, 0.F);
-}
-
-}  // namespace
 
 const char* const GreedyCoresetSampler::kSummary =
     "images far from each other, with class mates (GC)";
@@ -80,7 +62,7 @@ size_t GreedyCoresetSampler::class_of(int64_t row) const {
 }
 
 // Plain loops: the matrices are small, and starting threads or a library for
-// each of so many products takes longer than the product.
+// each of many products takes longer than the product.
 std::vector<int64_t> farthest_points(const Tensor& points, int64_t count) {
   TORCH_CHECK_VALUE(points.dim() == 2 && count >= 1 && count <= points.size(0),
                     "farthest_points: cannot choose ", count, " of ",
@@ -98,8 +80,8 @@ std::vector<int64_t> farthest_points(const Tensor& points, int64_t count) {
     if (static_cast<int64_t>(chosen.size()) == count) return chosen;
     for (int64_t i = 0; i < rows.size(0); ++i) {
       float& least = nearest[static_cast<size_t>(i)];
-      least =
-          std::min(least, squared_distance(x + i * dim, x + last * dim, dim));
+      least = std::min(least,
+                       squared_distance<8>(x + i * dim, x + last * dim, dim));
     }
     chosen.push_back(std::max_element(nearest.begin(), nearest.end()) -
                      nearest.begin());
