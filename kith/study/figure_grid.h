@@ -14,6 +14,11 @@ struct FigureOptions {
   std::vector<std::string> only;
 
   void describe(OptionSet& set);
+
+  /// The title of a figure of this study.
+  const std::string& title_for(const Study& study) const {
+    return title.empty() ? study.title : title;
+  }
 };
 
 /// The axes of a study as a figure shows them: one along `x` perhaps, the

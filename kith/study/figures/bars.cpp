@@ -75,8 +75,7 @@ class Bars final : public Figure {
     const FigureMetric metric = figure_metric("bars", "y", options_.y);
     const FigureGrid grid = make_grid(*results.study, axes());
     DotChart chart;
-    chart.title =
-        options_.title.empty() ? results.study->title : options_.title;
+    chart.title = options_.title_for(*results.study);
     chart.value_label = metric.label;
     chart.groups = grid.x_labels;
     chart.from_zero = options_.from_zero;

@@ -39,7 +39,7 @@ class Correlations final : public Figure {
   std::string draw(const StudyResults& results) const override {
     const Study& study = *results.study;
     HeatMap map;
-    map.title = options_.title.empty() ? study.title : options_.title;
+    map.title = options_.title_for(study);
     map.names = options_.metrics.empty() ? study.metrics : options_.metrics;
     map.size = map.names.size();
     const std::vector<const RunResult*> runs = chosen_runs(results, axes());

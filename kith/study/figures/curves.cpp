@@ -42,8 +42,7 @@ class Curves final : public Figure {
     const FigureMetric metric = figure_metric("curves", "y", options_.y);
     const FigureGrid grid = make_grid(*results.study, axes());
     MarkChart chart;
-    chart.title =
-        options_.title.empty() ? results.study->title : options_.title;
+    chart.title = options_.title_for(*results.study);
     chart.x_label = options_.x;
     chart.y_label = metric.label;
     std::vector<int64_t> counts;

@@ -63,8 +63,7 @@ class Lines final : public Figure {
     const FigureMetric metric = figure_metric("lines", "y", options_.y);
     const FigureGrid grid = make_grid(*results.study, axes());
     MarkChart chart;
-    chart.title =
-        options_.title.empty() ? results.study->title : options_.title;
+    chart.title = options_.title_for(*results.study);
     chart.x_label = options_.x;
     chart.y_label = metric.label;
     chart.log_x = options_.scale == "log";

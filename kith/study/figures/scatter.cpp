@@ -56,8 +56,7 @@ class Scatter final : public Figure {
     const FigureMetric x = figure_metric("scatter", "x", options_.x);
     const FigureMetric y = figure_metric("scatter", "y", options_.y);
     MarkChart chart;
-    chart.title =
-        options_.title.empty() ? results.study->title : options_.title;
+    chart.title = options_.title_for(*results.study);
     chart.x_label = x.label;
     chart.y_label = y.label;
     chart.show_names = options_.points == "combinations";

@@ -56,8 +56,7 @@ class Spectra final : public Figure {
   std::string draw(const StudyResults& results) const override {
     const FigureGrid grid = make_grid(*results.study, axes());
     MarkChart chart;
-    chart.title =
-        options_.title.empty() ? results.study->title : options_.title;
+    chart.title = options_.title_for(*results.study);
     chart.x_label = "singular value, the largest first";
     chart.y_label = "share of their sum (" + options_.y + ")";
     chart.log_y = options_.scale == "log";
