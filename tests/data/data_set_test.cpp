@@ -12,10 +12,7 @@
 #include "kith/data/generated_sets.h"
 #include "kith/data/image_files.h"
 #include "kith/image/encode.h"
-#include "tests/support/expect_error.h"
-#include "tests/support/list_lines.h"
-#include "tests/support/log_capture.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/set_test.h"
 
 namespace kith {
 namespace {
@@ -25,27 +22,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class FolderSet : public ::testing::Test {
+class FolderSet : public SetTest<FolderDataSet> {
  protected:
-  // Writes a file and the folders above it.
-  void add(const std::string& path, const std::string& contents = "") {
-    std::filesystem::create_directories(
-        std::filesystem::path(dir_.file(path)).parent_path());
-    dir_.write(path, contents);
-  }
+  FolderSet() : SetTest("folder") {}
 
-  std::unique_ptr<DataSet> open(FolderOptions options = {}) {
-    options.path = dir_.path();
-    return std::make_unique<FolderDataSet>(std::move(options));
+  void add(const std::string& path, std::string_view contents = "") const {
+    write(path, contents);
   }
-
-  // "split/label:path" of every image.
-  std::vector<std::string> contents(const DataSet& set) const {
-    return lines_of(set.list(), dir_.path());
-  }
-
-  TempDir dir_;
-  LogCapture log_;
 };
 
 TEST_F(FolderSet, TakesTheLastClassesForTesting) {

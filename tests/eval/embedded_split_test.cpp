@@ -5,32 +5,19 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "kith/ops/pairwise.h"
-#include "tests/support/torch/tensors.h"
+#include "tests/eval/twelve_images.h"
 
 namespace kith {
 namespace {
-
-/// Twelve images at positions 10 to 21 of a list, three of each class.
-EmbeddedSplit split_of(std::vector<EvalTask> tasks) {
-  EmbeddedSplit split;
-  split.tasks = std::move(tasks);
-  split.embeddings = normalize_rows(random_normal({12, 4}, 3, at::kFloat));
-  for (int64_t i = 0; i < 12; ++i) {
-    split.rows_of.push_back(10 + i);
-    split.labels.push_back(i / 3);
-  }
-  return split;
-}
 
 std::vector<NamedMetric> metrics() {
   return parse_metrics({"recall_any@1", "map"});
 }
 
 TEST(EmbeddedSplit, OneTaskWithoutANameIsOnePart) {
-  const EmbeddedSplit whole = split_of({{"", {}, {}}});
+  const EmbeddedSplit whole = twelve_images({{"", {}, {}}});
   EvalTask task{"", whole.rows_of, whole.rows_of};
-  const EmbeddedSplit split = split_of({task});
+  const EmbeddedSplit split = twelve_images({task});
   const Scored scored = split.scored(task);
   EXPECT_TRUE(scored.gallery.same_as(scored.queries));
   EvaluateOptions options;
@@ -49,7 +36,7 @@ TEST(EmbeddedSplit, PartsAreNamedAndDrawsAveraged) {
   const EvalTask small{"small", {10, 11, 12, 13}, {10, 11, 12, 13, 14}};
   const EvalTask first{"large", {10, 11, 13, 14}, {12, 15, 18}};
   const EvalTask second{"large", {11, 12, 14, 15}, {10, 13, 19}};
-  const EmbeddedSplit split = split_of({small, first, second});
+  const EmbeddedSplit split = twelve_images({small, first, second});
   EvaluateOptions options;
   options.bootstrap = 20;
   options.by_query = true;
@@ -76,7 +63,7 @@ TEST(EmbeddedSplit, ListsAreUsedInsteadOfLabels) {
   EvalTask task{"easy", {10, 11}, {12, 13, 14, 15}};
   task.lists.positives = {{0, 3}, {}};
   task.lists.junk = {{1}, {2}};
-  const EmbeddedSplit split = split_of({task});
+  const EmbeddedSplit split = twelve_images({task});
   const EvalResult result = evaluate_split(split, metrics());
   EXPECT_EQ(result.parts[0].without_positives, 1);
   EXPECT_EQ(result.parts[0].junk, 2);

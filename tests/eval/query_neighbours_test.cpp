@@ -5,23 +5,10 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "kith/ops/pairwise.h"
-#include "tests/support/torch/tensors.h"
+#include "tests/eval/twelve_images.h"
 
 namespace kith {
 namespace {
-
-/// Twelve images at positions 10 to 21 of a list, three of each class.
-EmbeddedSplit split_of(EvalTask task) {
-  EmbeddedSplit split;
-  split.tasks = {std::move(task)};
-  split.embeddings = normalize_rows(random_normal({12, 4}, 3, at::kFloat));
-  for (int64_t i = 0; i < 12; ++i) {
-    split.rows_of.push_back(10 + i);
-    split.labels.push_back(i / 3);
-  }
-  return split;
-}
 
 std::vector<int64_t> all_positions() {
   return {10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
@@ -52,7 +39,8 @@ std::vector<int64_t> items_of(const std::vector<NeighbourItem>& found) {
 }
 
 TEST(QueryNeighbours, AreTheNearestWithoutTheQuery) {
-  const EmbeddedSplit split = split_of({"", all_positions(), all_positions()});
+  const EmbeddedSplit split =
+      twelve_images({{"", all_positions(), all_positions()}});
   const auto found = query_neighbours(split, split.tasks[0], {7, 0}, 5);
   ASSERT_EQ(found.size(), 2U);
   for (size_t i = 0; i < 2; ++i) {
@@ -69,7 +57,7 @@ TEST(QueryNeighbours, AreTheNearestWithoutTheQuery) {
 }
 
 TEST(QueryNeighbours, EndWithTheGallery) {
-  const EmbeddedSplit split = split_of({"", {10, 13}, {12, 13, 15}});
+  const EmbeddedSplit split = twelve_images({{"", {10, 13}, {12, 13, 15}}});
   const auto found = query_neighbours(split, split.tasks[0], {0, 1}, 5);
   EXPECT_EQ(items_of(found[0]), sorted(split, 10, {12, 13, 15}, {}));
   EXPECT_EQ(items_of(found[1]), sorted(split, 13, {12, 15}, {}));
@@ -80,7 +68,7 @@ TEST(QueryNeighbours, FollowListsAndLeaveJunkOut) {
   EvalTask task{"easy", {10, 11}, {12, 13, 14, 15, 16}};
   task.lists.positives = {{3, 0}, {}};
   task.lists.junk = {{2, 1}, {}};
-  const EmbeddedSplit split = split_of(task);
+  const EmbeddedSplit split = twelve_images({task});
   const auto found = query_neighbours(split, split.tasks[0], {0, 1}, 3);
   EXPECT_EQ(items_of(found[0]), sorted(split, 10, {12, 15, 16}, {}));
   for (const NeighbourItem& item : found[0]) {
