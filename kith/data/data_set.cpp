@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <typeinfo>
 
 #include "kith/core/log.h"
 #include "kith/image/decode.h"
@@ -75,6 +76,18 @@ StoredImage DataSet::read(int64_t index) const {
   return decode_stored(item(index).path);
 }
 
+ConfigNode DataSet::section() const {
+  const std::string name = data_set_registry().name_of(typeid(*this));
+  ConfigNode section = ConfigNode::map();
+  section.set("name", ConfigNode::text(name.empty() ? "own" : name));
+  if (name.empty() || !options_.is_map()) {
+    section.set("made", ConfigNode::text("in C++"));
+  } else {
+    merge_config(section, options_);
+  }
+  return section;
+}
+
 DataSetRegistry& data_set_registry() {
   static DataSetRegistry registry("data set");
   return registry;
@@ -82,6 +95,10 @@ DataSetRegistry& data_set_registry() {
 
 std::unique_ptr<DataSet> make_data_set(const ConfigNode& section) {
   std::unique_ptr<DataSet> set = data_set_registry().make(section, "data");
+  if (!set->options_.is_map()) {  // a user's class, registered
+    const std::string& name = section.find("name")->scalar;
+    set->options_ = data_set_registry().at(name, "").complete(section, "data");
+  }
   const std::vector<int64_t> shared = shared_classes(set->list());
   if (!shared.empty()) {
     log_warning(std::to_string(shared.size()) +

@@ -43,6 +43,16 @@ struct DataSetTraits {
   std::optional<PublishedCounts> published = {};
 };
 
+/// Training classes that a data set keeps apart, as the options `validation`,
+/// `folds` and `fold` of a training say it.
+struct HeldOut {
+  double share = 0;
+  int64_t folds = 0;
+  int64_t fold = 1;
+
+  bool operator==(const HeldOut&) const = default;
+};
+
 /// A list of labelled images that can be loaded one by one.
 class DataSet {
  public:
@@ -55,12 +65,23 @@ class DataSet {
   const DataSetTraits& traits() const { return traits_; }
 
   /// Makes the last `share` of the training classes the validation split.
-  void hold_out_classes(double share) { kith::hold_out_classes(list_, share); }
+  void hold_out_classes(double share) {
+    kith::hold_out_classes(list_, share);
+    held_out_ = {.share = share};
+  }
 
   /// Makes fold number `fold`, from 1, the validation split.
   void hold_out_fold(int64_t folds, int64_t fold) {
     kith::hold_out_fold(list_, folds, fold);
+    held_out_ = {.folds = folds, .fold = fold};
   }
+
+  const HeldOut& held_out() const { return held_out_; }
+
+  /// The `data:` section that makes this data set: its name and all its
+  /// options. Only a name and `made: in C++` if its class is not registered or
+  /// did not say of which options it was made.
+  ConfigNode section() const;
 
   /// The picture at a position of the list: cropped to its box, which counts
   /// pixels as they are stored, then turned as its EXIF says, then as its item.
@@ -75,11 +96,24 @@ class DataSet {
     return list_.items.at(static_cast<size_t>(index));
   }
 
+  /// For the constructor of a class that is registered: the options it was
+  /// made of, so that the configuration of a run on it is whole.
+  template <class Options>
+  void made_of(const Options& options) {
+    options_ = write_options(options);
+  }
+
   /// The picture as stored or drawn. Default: decodes the file at item.path.
   virtual StoredImage read(int64_t index) const;
 
   ImageList list_;
   DataSetTraits traits_;
+
+ private:
+  friend std::unique_ptr<DataSet> make_data_set(const ConfigNode& section);
+
+  HeldOut held_out_;
+  ConfigNode options_;  ///< Null: not known.
 };
 
 /// A data set of the files in a list that a program has made itself:

@@ -124,14 +124,20 @@ std::string run_path(const ConfigNode& config, const std::string& key,
            : "; give an absolute path with option 'set' " + key + "=PATH"));
 }
 
+void refuse_own_data(const ConfigNode& config) {
+  const ConfigNode* data = config.find("data");
+  if (data == nullptr || data->find("made") == nullptr) return;
+  throw ConfigError(
+      (data->where.empty() ? "" : data->where + ": ") +
+      "the data set of this run was made in C++, and its configuration does "
+      "not say of what: name other data, or, in the program that makes this "
+      "one, read the network with load_model() and score it with Evaluator");
+}
+
 ConfigNode run_data(const ConfigNode& config) {
   const ConfigNode* section = config.find("data");
   if (section == nullptr) throw ConfigError("no 'data' section");
-  if (section->find("made") != nullptr) {
-    throw ConfigError(
-        "the data of this run were made in C++, by a program that alone knows "
-        "their options: name other data");
-  }
+  refuse_own_data(config);
   ConfigNode data = *section;
   if (ConfigNode* path = data.find("path")) {
     path->scalar = run_path(config, "data.path", path->scalar);

@@ -7,7 +7,7 @@
 
 namespace kith {
 
-/// The section `started` of a run's configuration, which train_experiment()
+/// The section `started` of a run's configuration, which a training
 /// writes: from where its relative paths are meant, so that the run can be used
 /// from any folder. Those paths are `data.path`, `model.weights` and
 /// `train.init_from`.
@@ -36,6 +36,10 @@ void follow_run(ConfigNode& config, const std::string& place);
 /// here if it is only here. DataError, with all places, if it is nowhere.
 std::string run_path(const ConfigNode& config, const std::string& key,
                      const std::string& path);
+
+/// ConfigError if the data set of a configuration is one of its user's own,
+/// which a program made in C++.
+void refuse_own_data(const ConfigNode& config);
 
 /// The section `data` with its path as run_path() gives it.
 ConfigNode run_data(const ConfigNode& config);

@@ -90,6 +90,26 @@ void fit_head_to_loss(const ConfigNode& user, ConfigNode& tree) {
   find(tree, kUnit)->scalar = unit ? "true" : "false";
 }
 
+std::string usual_miner(const std::string& loss) {
+  if (!loss_registry().contains(loss)) return "";
+  return loss_registry().at(loss, "loss").traits.miner;
+}
+
+void fit_loss_to_miner(const ConfigNode& user, ConfigNode& tree) {
+  const ConfigNode* named = tree.find("miner")->find("name");
+  const std::string name = tree.find("loss")->find("name")->scalar;
+  if (named == nullptr || !loss_registry().contains(name)) return;
+  const std::string miner = named->scalar;
+  const ConfigNode* given = user.find("loss");
+  const LossTraits& traits = loss_registry().at(name, "loss").traits;
+  for (const auto& [of, option, value] : traits.with_miner) {
+    if (of == nullptr) return;
+    const bool is_set = given != nullptr && given->find(option) != nullptr;
+    if (miner != of || is_set) continue;
+    apply_override(tree, std::string("loss.") + option + "=" + value);
+  }
+}
+
 void check_loss_needs(const RunConfig& config, const Loss& loss) {
   const std::string& name = config.section("loss").find("name")->scalar;
   check_head(config, loss, name);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -30,7 +31,12 @@ PartOptions<Type> part(typename Type::Options options = {}) {
 template <class Base, class... Args>
 class PartChoice {
  public:
-  PartChoice() = default;  ///< None.
+  PartChoice() = default;  ///< Left out.
+
+  /// None, where there would be one if it were left out.
+  PartChoice(std::nullptr_t) : options_() {  // NOLINT: is a choice
+    make_ = [](const Args&...) -> std::shared_ptr<Base> { return nullptr; };
+  }
 
   template <std::derived_from<Base> Type>
   PartChoice(std::shared_ptr<Type> object)  // NOLINT: an object is a choice
@@ -69,6 +75,7 @@ class PartChoice {
     };
   }
 
+  /// Whether it was not left out.
   explicit operator bool() const { return make_ != nullptr; }
 
   /// Null if there is none.

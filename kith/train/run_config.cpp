@@ -23,18 +23,33 @@ const std::vector<std::string> kSections = {
     "miner", "optimizer", "schedule", "train", "eval",
     "log",   "published", "started"};
 
+/// ConfigError for a part that its configuration cannot describe.
+void refuse_part_of_cpp(const ConfigNode& part, const std::string& section) {
+  const ConfigNode* name = part.is_map() ? part.find("name") : nullptr;
+  if (name == nullptr) return;
+  const bool is_object = part.find("made") != nullptr;
+  if (!is_object && name->scalar != "own") return;
+  const std::string where = part.where.empty() ? "" : part.where + ": ";
+  throw ConfigError(
+      where + "'" + section +
+      "' of this run was made in C++, and its configuration does not say how " +
+      (name->scalar == "own"
+           ? "(its class is registered under no name)"
+           : "(an object was given, and not part<Type>(options))") +
+      ": only the program that made it can go on, with Trainer::resume(). In "
+      "C++ load_model() reads the network, and Evaluator scores it");
+}
+
 /// A run that was composed in C++ may have parts that its configuration only
 /// names.
 void refuse_parts_of_cpp(const ConfigNode& user) {
   if (const ConfigNode* model = user.find("model")) {
     refuse_own_network(*model, model->where);
   }
+  refuse_own_data(user);
   for (const auto& [name, section] : user.entries) {
-    if (!section.is_map() || section.find("made") == nullptr) continue;
-    throw ConfigError((section.where.empty() ? "" : section.where + ": ") +
-                      "'" + name +
-                      "' was made in C++, by a program that alone knows its "
-                      "options");
+    refuse_part_of_cpp(section, name);
+    for (const ConfigNode& step : section.items) refuse_part_of_cpp(step, name);
   }
 }
 
@@ -84,29 +99,11 @@ ConfigNode complete_miner(const ConfigNode& user, const ConfigNode& loss) {
   ConfigNode node = section_or_empty(user, "miner");
   if (node.is_map() && node.entries.empty()) {
     if (user.find("miner") != nullptr) return ConfigNode();
-    const std::string name = loss.find("name")->scalar;
-    const std::string miner = loss_registry().at(name, "loss").traits.miner;
+    const std::string miner = usual_miner(loss.find("name")->scalar);
     if (miner.empty()) return ConfigNode();
     node.set("name", ConfigNode::text(miner));
   }
   return miner_registry().complete(node, "miner");
-}
-
-/// Options that the loss has with the tuples of this miner, unless the user
-/// sets them.
-void adapt_loss_to_miner(const ConfigNode& user, ConfigNode& tree) {
-  const ConfigNode* named = tree.find("miner")->find("name");
-  if (named == nullptr) return;
-  const std::string miner = named->scalar;
-  const std::string name = tree.find("loss")->find("name")->scalar;
-  const ConfigNode* given = user.find("loss");
-  const LossTraits& traits = loss_registry().at(name, "loss").traits;
-  for (const auto& [of, option, value] : traits.with_miner) {
-    if (of == nullptr) return;
-    const bool is_set = given != nullptr && given->find(option) != nullptr;
-    if (miner != of || is_set) continue;
-    apply_override(tree, std::string("loss.") + option + "=" + value);
-  }
 }
 
 template <class T>
@@ -172,7 +169,7 @@ RunConfig complete_config(const ConfigNode& user) {
                         usual_colour(tree.find("data")->find("name")->scalar)));
   tree.set("loss", complete_part(user, "loss", "recall_at_k", loss_registry()));
   tree.set("miner", complete_miner(user, *tree.find("loss")));
-  adapt_loss_to_miner(user, tree);
+  fit_loss_to_miner(user, tree);
   fit_head_to_loss(user, tree);
   tree.set("optimizer",
            complete_part(user, "optimizer", "adam", optimizer_registry()));

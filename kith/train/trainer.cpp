@@ -36,8 +36,8 @@ Trainer::Trainer(const RunConfig& config, const DataSet& data,
 Trainer::Trainer(TrainerParts parts, const DataSet& data,
                  const std::string& folder, c10::Device device,
                  Progress& progress)
-    : Trainer(complete_training(std::move(parts), data), data, folder, device,
-              progress) {}
+    : Trainer(complete_training(std::move(parts), data, folder), data, folder,
+              device, progress) {}
 
 Trainer::Trainer(Training training, const DataSet& data,
                  const std::string& folder, c10::Device device,

@@ -44,9 +44,10 @@ class Trainer {
   Trainer(const RunConfig& config, const DataSet& data,
           const std::string& folder, c10::Device device, Progress& progress);
 
-  /// Of parts that are composed in C++. The run's configuration says of them
-  /// what it can; a network of the user's own it only names, so that no other
-  /// program can use the run. A trainer of the same parts resumes it.
+  /// Of parts that are composed in C++. Of registered parts, given by their
+  /// options, the run's configuration says all, and whatever takes a run takes
+  /// this one. A network, a data set or another part of the user's own it only
+  /// names: then a trainer of the same parts resumes the run.
   Trainer(TrainerParts parts, const DataSet& data, const std::string& folder,
           c10::Device device, Progress& progress);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "kith/data/augment.h"
@@ -24,11 +25,19 @@ namespace kith {
 ///                  .train = {.epochs = 25}}
 ///
 /// A part is given by its options or as an object. Only the network is needed:
-/// what is left out is what a configuration has that leaves it out.
+/// what is left out is what a configuration has that leaves it out. Two options
+/// count as left out when they have their default: `eval.protocol`, which the
+/// data set decides, and an option of a loss that its miner decides, as `reg`
+/// of `snr` (a loss that is an object is taken as it is).
+///
+/// Held-out classes are those of the data set (DataSet::hold_out_classes()):
+/// `train` need not say them.
 struct TrainerParts {
   std::shared_ptr<EmbeddingNet> net = {};
   PartChoice<Loss, LossContext> loss = {};
-  PartChoice<Miner> miner = {};  ///< None: the loss sees the whole batch.
+  /// Left out: the one that the loss is published with, if there is one;
+  /// nullptr: none, the loss sees the whole batch.
+  PartChoice<Miner> miner = {};
   PartChoice<Sampler, SamplerInput> sampler = {};
   std::vector<PartChoice<Augmentation>> augment = {};
   PartChoice<Optimizer, NamedTensors> optimizer = {};
@@ -49,8 +58,11 @@ struct Training {
 Training make_training(const RunConfig& config);
 
 /// Parts with those that were left out, and the configuration that says of
-/// them what one can say. ConfigError without a network, or if options are out
+/// them what one can say, for a run in `folder`. If all of them are registered
+/// and given by their options, it is whole: the run is as good as one that was
+/// trained from a file. ConfigError without a network, or if options are out
 /// of range.
-Training complete_training(TrainerParts parts, const DataSet& data);
+Training complete_training(TrainerParts parts, const DataSet& data,
+                           const std::string& folder);
 
 }  // namespace kith

@@ -264,6 +264,11 @@ TEST_F(TypedSets, EqualThoseOfAConfiguration) {
     EXPECT_EQ(part.typed->traits().published.has_value(),
               other->traits().published.has_value());
     EXPECT_STREQ(part.typed->traits().protocol, other->traits().protocol);
+    // What a run on it says in its configuration.
+    EXPECT_EQ(to_yaml(part.typed->section()),
+              to_yaml(data_set_registry().complete(
+                  parse_config("{name: " + part.name + part.yaml + "}", "r"),
+                  "data")));
   }
 }
 

@@ -77,7 +77,7 @@ class AnnotationArray {
   std::string text(size_t i, const char* name) const {
     const MatValue& field = this->field(i, name);
     if (field.kind != MatValue::Kind::kText || field.text.empty()) {
-      throw DataError(where(i) + ": '" + name + "' is not a text");
+      throw DataError(where(i) + ": '" + name + "' is not text");
     }
     return field.text;
   }
@@ -323,8 +323,9 @@ void Cars196Options::describe(OptionSet& set) {
 
 Cars196::Cars196(Options options)
     : DataSet(kTraits,
-              Cars196Reader(checked_with_path(std::move(options), "cars196"))
-                  .take()) {}
+              Cars196Reader(checked_with_path(options, "cars196")).take()) {
+  made_of(options);
+}
 
 KITH_REGISTER(data_set_registry(), "cars196", Cars196);
 

@@ -139,9 +139,9 @@ void CsvSetOptions::describe(OptionSet& set) {
 }
 
 CsvDataSet::CsvDataSet(Options options)
-    : DataSet(
-          {},
-          CsvSetReader(checked_with_path(std::move(options), "csv")).take()) {}
+    : DataSet({}, CsvSetReader(checked_with_path(options, "csv")).take()) {
+  made_of(options);
+}
 
 KITH_REGISTER(data_set_registry(), "csv", CsvDataSet);
 

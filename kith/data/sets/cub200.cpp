@@ -166,8 +166,9 @@ void Cub200Options::describe(OptionSet& set) {
 
 Cub200::Cub200(Options options)
     : DataSet(kTraits,
-              Cub200Reader(checked_with_path(std::move(options), "cub200"))
-                  .take()) {}
+              Cub200Reader(checked_with_path(options, "cub200")).take()) {
+  made_of(options);
+}
 
 KITH_REGISTER(data_set_registry(), "cub200", Cub200);
 

@@ -60,6 +60,7 @@ void GlyphsOptions::describe(OptionSet& set) {
 
 GlyphsDataSet::GlyphsDataSet(Options options)
     : DataSet(kTraits), options_(checked(std::move(options), "glyphs")) {
+  made_of(options_);
   list_.items = drawn_items("glyphs", options_.classes, options_.per_class);
 }
 
@@ -83,6 +84,7 @@ void LandmarksOptions::describe(OptionSet& set) {
 
 LandmarksDataSet::LandmarksDataSet(Options options)
     : DataSet(kTraits), options_(checked(std::move(options), "landmarks")) {
+  made_of(options_);
   list_.has_query_gallery = true;
   list_.items = drawn_items("landmarks", options_.classes, options_.per_class);
   for (size_t i = 0; i < list_.items.size(); ++i) {

@@ -102,8 +102,9 @@ void FolderOptions::describe(OptionSet& set) {
 }
 
 FolderDataSet::FolderDataSet(Options options)
-    : DataSet({}, FolderReader(checked_with_path(std::move(options), "folder"))
-                      .take()) {}
+    : DataSet({}, FolderReader(checked_with_path(options, "folder")).take()) {
+  made_of(options);
+}
 
 KITH_REGISTER(data_set_registry(), "folder", FolderDataSet);
 

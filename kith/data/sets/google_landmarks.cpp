@@ -318,9 +318,10 @@ void GldV1Options::describe(OptionSet& set) {
 }
 
 GldV1::GldV1(Options options)
-    : DataSet(
-          kTraits,
-          GldV1Reader(checked_with_path(std::move(options), "gldv1")).take()) {}
+    : DataSet(kTraits,
+              GldV1Reader(checked_with_path(options, "gldv1")).take()) {
+  made_of(options);
+}
 
 void GldV2Options::describe(OptionSet& set) {
   set.add("path", path,
@@ -333,9 +334,10 @@ void GldV2Options::describe(OptionSet& set) {
 }
 
 GldV2::GldV2(Options options) : DataSet(kTraits) {
-  GldV2Reader reader(checked_with_path(std::move(options), "gldv2"));
+  GldV2Reader reader(checked_with_path(options, "gldv2"));
   traits_.published = reader.published();
   list_ = reader.take();
+  made_of(options);
 }
 
 KITH_REGISTER(data_set_registry(), "gldv1", GldV1);

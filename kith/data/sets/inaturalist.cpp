@@ -94,9 +94,11 @@ void INaturalistOptions::describe(OptionSet& set) {
 }
 
 INaturalist::INaturalist(Options options)
-    : DataSet(kTraits, INaturalistReader(
-                           checked_with_path(std::move(options), "inaturalist"))
-                           .take()) {}
+    : DataSet(
+          kTraits,
+          INaturalistReader(checked_with_path(options, "inaturalist")).take()) {
+  made_of(options);
+}
 
 KITH_REGISTER(data_set_registry(), "inaturalist", INaturalist);
 

@@ -200,8 +200,9 @@ void InShopOptions::describe(OptionSet& set) {
 
 InShop::InShop(Options options)
     : DataSet(kTraits,
-              InShopReader(checked_with_path(std::move(options), "inshop"))
-                  .take()) {}
+              InShopReader(checked_with_path(options, "inshop")).take()) {
+  made_of(options);
+}
 
 KITH_REGISTER(data_set_registry(), "inshop", InShop);
 

@@ -237,8 +237,9 @@ void OmlOptions::describe(OptionSet& set) {
 }
 
 OmlDataSet::OmlDataSet(Options options)
-    : DataSet(kTraits,
-              OmlReader(checked_with_path(std::move(options), "oml")).take()) {}
+    : DataSet(kTraits, OmlReader(checked_with_path(options, "oml")).take()) {
+  made_of(options);
+}
 
 KITH_REGISTER(data_set_registry(), "oml", OmlDataSet);
 

@@ -56,6 +56,7 @@ void PointsOptions::describe(OptionSet& set) {
 
 PointsDataSet::PointsDataSet(Options options)
     : DataSet(kTraits), options_(checked(std::move(options), "points")) {
+  made_of(options_);
   for (size_t label = 0; label < 2 * kLines; ++label) {
     for (int64_t i = 0; i < options_.samples; ++i) {
       Item item;

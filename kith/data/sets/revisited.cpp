@@ -148,9 +148,10 @@ void RevisitedOptions::describe(OptionSet& set) {
 }
 
 RevisitedDataSet::RevisitedDataSet(Options options) : DataSet(kTraits) {
-  RevisitedReader reader(checked_with_path(std::move(options), "revisited"));
+  RevisitedReader reader(checked_with_path(options, "revisited"));
   traits_.published = reader.published();
   list_ = reader.take();
+  made_of(options);
 }
 
 KITH_REGISTER(data_set_registry(), "revisited", RevisitedDataSet);

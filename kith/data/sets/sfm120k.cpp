@@ -70,7 +70,8 @@ class Sfm120kReader {
     if (cids.items.empty() || cids.items.size() != clusters.size()) {
       throw DataError(where + " has " + std::to_string(cids.items.size()) +
                       " cids and " + std::to_string(clusters.size()) +
-                      " numbers of clusters; expected as many, and some");
+                      " numbers of clusters; expected the same number of both, "
+                      "at least one");
     }
     for (size_t i = 0; i < clusters.size(); ++i) {
       Item item;
@@ -127,7 +128,7 @@ class Sfm120kReader {
       }
     }
     if (numbers.size() != node.items.size()) {
-      throw DataError(where + " holds something else than whole numbers");
+      throw DataError(where + " holds something other than whole numbers");
     }
     return checked(std::move(numbers), where);
   }
@@ -143,7 +144,7 @@ class Sfm120kReader {
     };
     if (view.dtype == DType::kI32) return copy(int32_t{});
     if (view.dtype == DType::kI64) return copy(int64_t{});
-    throw DataError(where + " holds something else than whole numbers");
+    throw DataError(where + " holds something other than whole numbers");
   }
 
   static std::vector<int64_t> checked(std::vector<int64_t> clusters,
@@ -172,8 +173,9 @@ void Sfm120kOptions::describe(OptionSet& set) {
 
 Sfm120k::Sfm120k(Options options)
     : DataSet(kTraits,
-              Sfm120kReader(checked_with_path(std::move(options), "sfm120k"))
-                  .take()) {}
+              Sfm120kReader(checked_with_path(options, "sfm120k")).take()) {
+  made_of(options);
+}
 
 KITH_REGISTER(data_set_registry(), "sfm120k", Sfm120k);
 

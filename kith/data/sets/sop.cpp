@@ -107,8 +107,9 @@ void SopOptions::describe(OptionSet& set) {
 }
 
 Sop::Sop(Options options)
-    : DataSet(kTraits,
-              SopReader(checked_with_path(std::move(options), "sop")).take()) {}
+    : DataSet(kTraits, SopReader(checked_with_path(options, "sop")).take()) {
+  made_of(options);
+}
 
 KITH_REGISTER(data_set_registry(), "sop", Sop);
 

@@ -125,7 +125,7 @@ class VehicleIdReader {
       const auto [entry, added] = models.emplace(vehicle, model);
       if (!added && entry->second != model) {
         throw DataError(rows.where() + ": vehicle " + std::to_string(vehicle) +
-                        " has another model in a line before");
+                        " has another model in an earlier line");
       }
     }
     for (Item& item : list_.items) {
@@ -149,9 +149,10 @@ void VehicleIdOptions::describe(OptionSet& set) {
 }
 
 VehicleId::VehicleId(Options options)
-    : DataSet(kTraits, VehicleIdReader(
-                           checked_with_path(std::move(options), "vehicleid"))
-                           .take()) {}
+    : DataSet(kTraits,
+              VehicleIdReader(checked_with_path(options, "vehicleid")).take()) {
+  made_of(options);
+}
 
 KITH_REGISTER(data_set_registry(), "vehicleid", VehicleId);
 
