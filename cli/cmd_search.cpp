@@ -16,9 +16,8 @@
 #include "kith/core/json_text.h"
 #include "kith/core/quote.h"
 #include "kith/index/stored_index.h"
-#include "kith/use/embed_images.h"
 #include "kith/use/files.h"
-#include "kith/use/index_model.h"
+#include "kith/use/search_index.h"
 
 namespace kith {
 namespace {
@@ -27,14 +26,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 struct SearchFlags {
-  std::string index;
-  std::string model;
-  std::vector<std::string> images;
-  std::string embeddings;
-  int64_t k = 10;
-  std::string label;
+  SearchIndexOptions options;
   std::string html;
-  int64_t memory_mb = 4096;
   bool json = false;
   DeviceFlags device;
 };
@@ -42,65 +35,10 @@ struct SearchFlags {
 /// More pictures than a browser can show in one page are no help.
 constexpr int64_t kMostOnPage = 10000;
 
-/// A query and what was found for it.
-struct Answer {
-  std::string query;
-  std::vector<SearchHit> hits;
-};
-
-/// Unit vectors of what is searched for.
-Rows query_rows(const SearchFlags& flags, const StoredIndex& index,
-                c10::Device device) {
-  if (!flags.embeddings.empty()) {
-    return unit_rows(flags.embeddings, flags.memory_mb, at::kCPU);
-  }
-  const LoadedModel model =
-      load_index_model(index, flags.index, flags.model, device);
-  return embed_files(model, flags.images, progress_bar());
-}
-
-/// Which positions may be found; empty for all.
-std::function<bool(int64_t)> filter_of(const SearchFlags& flags,
-                                       const StoredIndex& index) {
-  if (flags.label.empty()) return {};
-  const std::vector<std::string>& labels = index.items().labels();
-  if (std::find(labels.begin(), labels.end(), flags.label) == labels.end()) {
-    const std::string near = nearest_name(flags.label, labels);
-    throw ConfigError("--label " + flags.label + ": no such class in " +
-                      flags.index +
-                      (near.empty() ? "" : "; did you mean '" + near + "'?"));
-  }
-  return [&index, label = flags.label](int64_t position) {
-    return index.items().label(position) == label;
-  };
-}
-
-std::vector<Answer> find_all(const SearchFlags& flags, const StoredIndex& index,
-                             const Rows& queries) {
-  if (queries.dim() != index.dim()) {
-    throw DataError("the queries have " + std::to_string(queries.dim()) +
-                    " dimensions, but " + flags.index + " has " +
-                    std::to_string(index.dim()) +
-                    ": search with what the same model made");
-  }
-  constexpr int64_t kBlock = 1024;
-  const auto keep = filter_of(flags, index);
-  std::vector<Answer> answers;
-  for (int64_t first = 0; first < queries.count(); first += kBlock) {
-    const int64_t count = std::min(kBlock, queries.count() - first);
-    for (auto& hits : index.search(queries.read(first, count), flags.k, keep)) {
-      const size_t at = answers.size();
-      answers.push_back(
-          {flags.images.empty() ? std::to_string(at) : flags.images[at],
-           std::move(hits)});
-    }
-  }
-  return answers;
-}
-
-Json to_json(const std::vector<Answer>& answers, const StoredIndex& index) {
+Json to_json(const std::vector<IndexAnswer>& answers,
+             const StoredIndex& index) {
   Json queries = Json::array();
-  for (const Answer& answer : answers) {
+  for (const IndexAnswer& answer : answers) {
     Json results = Json::array();
     for (const SearchHit& hit : answer.hits) {
       Json result = {{"rank", results.size() + 1},
@@ -115,7 +53,7 @@ Json to_json(const std::vector<Answer>& answers, const StoredIndex& index) {
   return {{"queries", queries}};
 }
 
-void print_answer(const Answer& answer, const StoredIndex& index) {
+void print_answer(const IndexAnswer& answer, const StoredIndex& index) {
   print_line(printable(answer.query));
   if (answer.hits.empty()) {
     print_line("  nothing was found");
@@ -137,11 +75,12 @@ void print_answer(const Answer& answer, const StoredIndex& index) {
   }
 }
 
-void write_page(const SearchFlags& flags, const std::vector<Answer>& answers,
+void write_page(const SearchFlags& flags,
+                const std::vector<IndexAnswer>& answers,
                 const StoredIndex& index) {
   std::vector<SearchPageQuery> queries;
-  for (const Answer& answer : answers) {
-    SearchPageQuery query{answer.query, !flags.images.empty(), {}};
+  for (const IndexAnswer& answer : answers) {
+    SearchPageQuery query{answer.query, !flags.options.images.empty(), {}};
     for (const SearchHit& hit : answer.hits) {
       const IndexItem item = index.item(hit.position);
       query.found.push_back({item.path, item.label, hit.similarity});
@@ -150,20 +89,21 @@ void write_page(const SearchFlags& flags, const std::vector<Answer>& answers,
   }
   const std::string lead =
       "The nearest of " + std::to_string(index.size()) + " items in " +
-      fs::path(flags.index).filename().string() +
-      (flags.label.empty() ? "" : " of the class " + flags.label) +
+      fs::path(flags.options.index).filename().string() +
+      (flags.options.label.empty() ? ""
+                                   : " of the class " + flags.options.label) +
       ", by cosine similarity.";
   make_folder_of(flags.html);
   write_file_atomically(flags.html, search_page(lead, queries));
 }
 
 void check_usage(const SearchFlags& flags) {
-  if (flags.images.empty() == flags.embeddings.empty()) {
+  if (flags.options.images.empty() == flags.options.embeddings.empty()) {
     throw ConfigError(
         "kith search needs what to search for: either --image FILE or "
         "--embeddings FILE.npy (see: kith search --help)");
   }
-  if (!flags.embeddings.empty() && !flags.model.empty()) {
+  if (!flags.options.embeddings.empty() && !flags.options.model.empty()) {
     throw ConfigError("--model goes with --image only; leave it out");
   }
 }
@@ -172,21 +112,24 @@ void run_search(const SearchFlags& flags) {
   check_usage(flags);
   const c10::Device device = flags.device.apply();
   const StoredIndex index =
-      StoredIndex::open(flags.index, flags.memory_mb, device);
-  const Rows queries = query_rows(flags, index, device);
-  const int64_t shown = queries.count() * (1 + std::min(flags.k, index.size()));
+      StoredIndex::open(flags.options.index, flags.options.memory_mb, device);
+  const Rows queries =
+      search_rows(flags.options, index, device, progress_bar());
+  const int64_t shown =
+      queries.count() * (1 + std::min(flags.options.k, index.size()));
   if (!flags.html.empty() && shown > kMostOnPage) {
     throw ConfigError("--html shows at most " + std::to_string(kMostOnPage) +
                       " pictures, got " + std::to_string(shown) +
                       ": search for fewer, with a smaller -k, or use --json");
   }
-  const std::vector<Answer> answers = find_all(flags, index, queries);
+  const std::vector<IndexAnswer> answers =
+      search_index(flags.options, index, queries);
   if (!flags.html.empty()) write_page(flags, answers, index);
   if (flags.json) {
     print_json(to_json(answers, index));
     return;
   }
-  for (const Answer& answer : answers) print_answer(answer, index);
+  for (const IndexAnswer& answer : answers) print_answer(answer, index);
   if (!flags.html.empty()) {
     print_line("Look at it: " + absolute_path(flags.html));
   }
@@ -198,23 +141,24 @@ void add_search(CLI::App& app) {
   auto* command =
       app.add_subcommand("search", "Find the nearest items of an index");
   auto flags = std::make_shared<SearchFlags>();
-  command->add_option("--index", flags->index, "What kith index wrote")
+  command->add_option("--index", flags->options.index, "What kith index wrote")
       ->required();
-  command->add_option("--image", flags->images, "Images to search for")
+  command->add_option("--image", flags->options.images, "Images to search for")
       ->type_name("FILE ...");
-  command->add_option("--embeddings", flags->embeddings,
+  command->add_option("--embeddings", flags->options.embeddings,
                       "Or vectors to search for (.npy), [N, dim]");
-  command->add_option("--model", flags->model,
+  command->add_option("--model", flags->options.model,
                       "With --image: where the index's model is now; default: "
                       "where it was");
-  command->add_option("-k", flags->k, "How many to find")
+  command->add_option("-k", flags->options.k, "How many to find")
       ->check(integer(1, 100'000))
       ->capture_default_str();
-  command->add_option("--label", flags->label, "Only items of this class");
+  command->add_option("--label", flags->options.label,
+                      "Only items of this class");
   command->add_option("--html", flags->html,
                       "A page that shows them, everything in one file");
   command
-      ->add_option("--memory-mb", flags->memory_mb,
+      ->add_option("--memory-mb", flags->options.memory_mb,
                    "A larger exact index is read a block at a time")
       ->check(integer(1, kMostMemoryMb))
       ->capture_default_str();

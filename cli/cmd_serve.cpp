@@ -9,75 +9,45 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/serve/access.h"
-#include "kith/serve/http_server.h"
-#include "kith/serve/routes.h"
-#include "kith/train/run_config.h"
-#include "kith/use/embed_images.h"
-#include "kith/use/index_model.h"
+#include "kith/use/serve_index.h"
 
 namespace kith {
 namespace {
 
 struct ServeFlags {
-  std::string model;
-  std::string index;
   std::string token_file;
   int64_t max_body_mb = 20;
-  /// Pictures of most phones have fewer. As RGB they take 192 MB on each thread
-  /// that decodes, 576 MB while a progressive JPEG is, 704 MB with CMYK.
-  int64_t max_pixels = 64'000'000;
-  int64_t memory_mb = 4096;
-  HttpOptions http;
-  ServiceOptions service;
+  ServeIndexOptions options;
   DeviceFlags device;
 };
 
 /// Empty if there is none, which is enough where only this machine connects.
 std::string token_of(const ServeFlags& flags) {
-  const bool is_local = is_loopback(flags.http.host);
+  const bool is_local = is_loopback(flags.options.http.host);
   if (!flags.token_file.empty()) return read_token(flags.token_file);
   if (const char* text = std::getenv("KITH_TOKEN")) {
     return check_token(text, "KITH_TOKEN");
   }
   if (is_local) return "";
   throw ConfigError(
-      "--host " + flags.http.host +
+      "--host " + flags.options.http.host +
       " lets other machines connect, so a token is needed: put one in a file "
       "(openssl rand -hex 16 > token) and give it with --token-file token, or "
       "set KITH_TOKEN; or leave --host out to serve this machine only");
 }
 
-SearchService make_service(const ServeFlags& flags) {
-  const c10::Device device = flags.device.apply();
-  StoredIndex index = StoredIndex::open(flags.index, flags.memory_mb, device);
-  LoadedModel model = load_index_model(index, flags.index, flags.model, device);
-  ServiceOptions options = flags.service;
-  options.limits.max_pixels = flags.max_pixels;
-  options.descriptor = usual_embedding(model).descriptor;
-  return {std::move(model.net), std::move(index), options};
-}
-
 void run_serve(const ServeFlags& flags) {
-  RouteOptions options;
+  ServeIndexOptions options = flags.options;
   options.token = token_of(flags);
-  SearchService service = make_service(flags);
-  options.model =
-      flags.model.empty() ? service.index().info().model : flags.model;
-  options.index = flags.index;
-  options.max_body_bytes = static_cast<uint64_t>(flags.max_body_mb) << 20;
-  options.workers = worker_count(0);
-  ServeMetrics metrics;
-  Routes routes(service, metrics, options);
-  HttpOptions http = flags.http;
-  http.max_body_bytes = options.max_body_bytes;
-  HttpServer server(http, routes, metrics);
-  print_line("Searching " + std::to_string(service.index().size()) +
-             " pictures at " + server.url() +
-             (options.token.empty() ? "" : " (with a token)"));
-  std::fflush(stdout);
-  server.run();
-  // Before the server: replies are for its connections.
-  routes.stop();
+  options.http.max_body_bytes = static_cast<uint64_t>(flags.max_body_mb) << 20;
+  {
+    IndexServer server(options, flags.device.apply());
+    print_line("Searching " + std::to_string(server.index().size()) +
+               " pictures at " + server.url() +
+               (options.token.empty() ? "" : " (with a token)"));
+    std::fflush(stdout);
+    server.run();
+  }
   log_info("stopped");
 }
 
@@ -106,20 +76,20 @@ void add_limits(CLI::App& command, ServeFlags& flags) {
       ->check(integer(1, 1024))
       ->capture_default_str();
   command
-      .add_option("--max-pixels", flags.max_pixels,
+      .add_option("--max-pixels", flags.options.service.limits.max_pixels,
                   "The largest picture that is decoded; takes up to 11 bytes a "
                   "pixel on each thread")
       ->check(integer(1, 178'956'970))
       ->capture_default_str();
   command
       .add_option(
-          "--connections", flags.http.connections,
+          "--connections", flags.options.http.connections,
           "Open at a time: for more, the one that has been idle longest "
           "is closed, or if none is idle they are refused")
       ->check(integer(1, 65'536))
       ->capture_default_str();
   command
-      .add_option("--header-seconds", flags.http.header_seconds,
+      .add_option("--header-seconds", flags.options.http.header_seconds,
                   "A client that takes longer to ask is answered 408")
       ->check(seconds(0.1, 3600))
       ->capture_default_str();
@@ -131,33 +101,33 @@ void add_serve(CLI::App& app) {
   auto* command = app.add_subcommand(
       "serve", "Search an index from a web page, or from programs over HTTP");
   auto flags = std::make_shared<ServeFlags>();
-  command->add_option("--index", flags->index, "What kith index wrote")
+  command->add_option("--index", flags->options.index, "What kith index wrote")
       ->required();
-  command->add_option("--model", flags->model,
+  command->add_option("--model", flags->options.model,
                       "The model that the index was made with (a run, "
                       "checkpoint or export); default: where the index says");
   command
-      ->add_option("--host", flags->http.host,
+      ->add_option("--host", flags->options.http.host,
                    "The address to serve at; 0.0.0.0: all, which needs a token")
       ->capture_default_str();
-  command->add_option("--port", flags->http.port, "0: a free one")
+  command->add_option("--port", flags->options.http.port, "0: a free one")
       ->check(integer(0, 65'535))
       ->capture_default_str();
   command->add_option("--token-file", flags->token_file,
                       "A file with the token that clients must send; or set "
                       "KITH_TOKEN");
   command
-      ->add_option("--batch", flags->service.batch,
+      ->add_option("--batch", flags->options.service.batch,
                    "Most pictures through the network at once")
       ->check(integer(1, 4096))
       ->capture_default_str();
   command
-      ->add_option("--memory-mb", flags->memory_mb,
+      ->add_option("--memory-mb", flags->options.memory_mb,
                    "A larger exact index is read a block at a time")
       ->check(integer(1, kMostMemoryMb))
       ->capture_default_str();
   add_limits(*command, *flags);
-  command->add_flag("--verbose", flags->http.log_requests,
+  command->add_flag("--verbose", flags->options.http.log_requests,
                     "A line in the log for every request");
   flags->device.add_to(*command);
   command->callback([flags] { run_serve(*flags); });

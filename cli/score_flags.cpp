@@ -52,12 +52,4 @@ EvaluateOptions ScoreFlags::options() const {
   return options;
 }
 
-EvalReport ScoreFlags::report(EvalResult result) const {
-  EvalReport report{std::move(result)};
-  report.resamples = bootstrap;
-  report.seed = seed;
-  report.by_class = by_class;
-  return report;
-}
-
 }  // namespace kith

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 
 #include "kith/eval/evaluate.h"
-#include "kith/run/eval_metrics.h"
 
 namespace kith {
 
@@ -23,8 +22,6 @@ struct ScoreFlags {
   /// `usual`: what is computed without --metrics, in words.
   void add_to(CLI::App& command, const std::string& usual);
   EvaluateOptions options() const;
-  /// A result with what these flags say of it.
-  EvalReport report(EvalResult result) const;
 };
 
 }  // namespace kith

@@ -65,7 +65,7 @@
 // Losses.
 #include "kith/losses/loss.h"             // what a loss is
 #include "kith/losses/row_loss.h"         // one over all pairs, with kernels
-#include "kith/losses/class_vectors.h"    // one with a vector a class
+#include "kith/losses/class_vectors.h"    // one with a vector per class
 #include "kith/losses/recall_at_k.h"      // RS@k
 #include "kith/losses/smooth_ap.h"        // Smooth-AP
 #include "kith/losses/fast_ap.h"          // FastAP
@@ -89,7 +89,7 @@
 #include "kith/losses/quadruplet.h"       // two negatives
 #include "kith/losses/snr.h"              // triplets by signal to noise
 #include "kith/losses/snr_contrastive.h"  // pairs by signal to noise
-#include "kith/losses/proxy_nca.h"        // a proxy a class
+#include "kith/losses/proxy_nca.h"        // a proxy per class
 #include "kith/losses/proxy_nca_pp.h"     // the same, improved
 #include "kith/losses/proxy_anchor.h"     // proxies as anchors
 #include "kith/losses/norm_softmax.h"     // classification of unit vectors
@@ -145,14 +145,18 @@
 
 // Uses of a run.
 #include "kith/use/evaluate_run.h"        // metrics, corruptions
+#include "kith/use/score_files.h"         // metrics of embeddings in files
 #include "kith/use/embed_images.h"        // descriptors
+#include "kith/use/export_run.h"          // a network for use elsewhere
 #include "kith/use/make_index.h"          // of images or embeddings
 #include "kith/use/change_index.h"        // adding and removing
 #include "kith/use/index_model.h"         // the network that made it
+#include "kith/use/search_index.h"        // for images or embeddings
 #include "kith/report/run_record.h"       // what a run's folder says
 #include "kith/report/make_report.h"      // a page of runs
 #include "kith/chart/chart.h"             // lines as SVG
 #include "kith/serve/search_service.h"    // searches of many threads in batches
 #include "kith/serve/routes.h"            // what kith serve answers
 #include "kith/serve/http_server.h"       // to whom
+#include "kith/use/serve_index.h"         // all three with an index and its model
 // clang-format on

@@ -30,7 +30,7 @@ ALLOWED = {
     "train": "core io image data samplers models ops miners losses index eval"
              " run",
     "use": "core io image data samplers models ops miners losses index eval"
-           " run train chart",
+           " run train chart serve",
     "chart": "core image",
     "report": "core io image data samplers models ops miners losses index eval"
               " run train chart",

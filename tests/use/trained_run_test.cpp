@@ -19,9 +19,11 @@
 #include "kith/use/change_index.h"
 #include "kith/use/embed_images.h"
 #include "kith/use/evaluate_run.h"
+#include "kith/use/export_run.h"
 #include "kith/use/files.h"
 #include "kith/use/index_model.h"
 #include "kith/use/make_index.h"
+#include "kith/use/search_index.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/torch/tiny_run.h"
@@ -114,6 +116,24 @@ TEST_F(TrainedRun, IsIndexed) {
             60);
 }
 
+TEST_F(TrainedRun, IsSearched) {
+  const std::string path = dir_.file("index.faiss");
+  make_index({.source = {.source = run(), .images = images()}, .out = path},
+             at::kCPU);
+  const StoredIndex index = StoredIndex::open(path);
+  const std::string query = index.item(5).path;
+  SearchIndexOptions options{.index = path, .images = {query}, .k = 3};
+  const Rows rows = search_rows(options, index, at::kCPU);
+  const std::vector<IndexAnswer> found = search_index(options, index, rows);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].query, query);
+  ASSERT_EQ(found[0].hits.size(), 3U);
+  EXPECT_NEAR(found[0].hits[0].similarity, 1, 1e-5);
+  options.label = "none";
+  expect_error<ConfigError>([&] { search_index(options, index, rows); },
+                            "option 'label' none: no such class in");
+}
+
 TEST_F(TrainedRun, NamesTheModelOfEmbeddings) {
   const std::string rows = dir_.file("rows.npy");
   const std::string ids = dir_.file("ids.txt");
@@ -195,6 +215,22 @@ TEST_F(TrainedRun, IsEvaluatedOnOtherData) {
   expect_error<ConfigError>([] { published_corruptions({"jpg"}); },
                             "option 'corruptions'", "jpeg");
   EXPECT_EQ(published_corruptions().size(), 9U);
+}
+
+TEST_F(TrainedRun, IsExported) {
+  const std::string out = dir_.file("export");
+  const ExportedRun made = export_run({.model = run(), .out = out});
+  EXPECT_EQ(made.checkpoint, run() + "/checkpoints/last.safetensors");
+  EXPECT_EQ(made.dim, 16);
+  EXPECT_EQ(made.bytes, fs::file_size(out + "/model.safetensors"));
+  EXPECT_EQ(load_model(out, at::kCPU).net->dim(), 16);
+  expect_error<ConfigError>([&] { export_run({.model = run(), .out = out}); },
+                            "option 'overwrite' replaces it");
+  expect_error<ConfigError>(
+      [&] {
+        export_run({.model = out, .out = dir_.file("x"), .checkpoint = "best"});
+      },
+      "option 'checkpoint' chooses one of a run's folder");
 }
 
 TEST_F(TrainedRun, IsReported) {

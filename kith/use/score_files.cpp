@@ -1,0 +1,112 @@
+#include "kith/use/score_files.h"
+
+#include "kith/core/error.h"
+#include "kith/core/timer.h"
+#include "kith/data/ground_truth.h"
+#include "kith/eval/protocol.h"
+#include "kith/eval/revisited.h"
+#include "kith/io/tensor_io.h"
+#include "kith/use/evaluate_run.h"
+
+namespace kith {
+namespace {
+
+void check_together(const ScoreFilesOptions& options) {
+  const bool apart = !options.gallery_embeddings.empty();
+  if (options.ground_truth.empty()) {
+    if (options.labels.empty()) {
+      throw ConfigError("option 'labels' is needed (or option 'ground_truth')");
+    }
+    if (apart == options.gallery_labels.empty()) {
+      throw ConfigError(
+          "option 'gallery_embeddings' and option 'gallery_labels' need each "
+          "other");
+    }
+    return;
+  }
+  if (!apart) {
+    throw ConfigError(
+        "option 'ground_truth' needs option 'gallery_embeddings'");
+  }
+  if (!options.labels.empty() || !options.gallery_labels.empty() ||
+      !options.clusters.empty()) {
+    throw ConfigError(
+        "option 'ground_truth' is given instead of labels and clusters");
+  }
+}
+
+Scored load_scored(const ScoreFilesOptions& options, c10::Device device) {
+  // Both sides may be held in memory beside the blocks that they are cut into.
+  const int64_t most = options.scoring.memory_mb;
+  Scored scored;
+  scored.queries = unit_rows(options.embeddings, most, device);
+  if (options.gallery_embeddings.empty()) return scored;
+  scored.gallery = unit_rows(options.gallery_embeddings, most, device);
+  if (scored.gallery.dim() != scored.queries.dim()) {
+    throw DataError(options.gallery_embeddings + ": embeddings of size " +
+                    std::to_string(scored.gallery.dim()) +
+                    ", the queries have " +
+                    std::to_string(scored.queries.dim()));
+  }
+  return scored;
+}
+
+EvalResult score_labels(const ScoreFilesOptions& options, Scored scored,
+                        const std::vector<NamedMetric>& metrics) {
+  scored.query_labels = load_labels(options.labels, scored.queries.count());
+  const bool apart = scored.gallery.defined();
+  if (apart) {
+    scored.gallery_labels =
+        load_labels(options.gallery_labels, scored.gallery.count());
+  }
+  EvaluateOptions scoring = options.scoring;
+  if (!options.clusters.empty()) {
+    scoring.clusters = load_labels(
+        options.clusters, (apart ? scored.gallery : scored.queries).count());
+  }
+  return evaluate(scored, metrics, scoring);
+}
+
+/// The three settings of ROxford and RParis.
+EvalResult score_revisited(const ScoreFilesOptions& options, Scored scored,
+                           const std::vector<NamedMetric>& metrics) {
+  const GroundTruth truth = read_ground_truth(options.ground_truth);
+  const auto queries = static_cast<int64_t>(truth.queries.size());
+  const auto images = static_cast<int64_t>(truth.images.size());
+  if (scored.queries.count() != queries || scored.gallery.count() < images) {
+    throw DataError(options.ground_truth + ": " + std::to_string(queries) +
+                    " queries and " + std::to_string(images) +
+                    " images, but there are embeddings of " +
+                    std::to_string(scored.queries.count()) + " and " +
+                    std::to_string(scored.gallery.count()) +
+                    "; rows must be in its order, distractors last");
+  }
+  EvalResult result;
+  for (const char* setting : kRevisitedSettings) {
+    scored.lists = revisited_lists(truth.truths, setting);
+    add_part(setting, evaluate(scored, metrics, options.scoring), result);
+  }
+  return result;
+}
+
+}  // namespace
+
+EvalReport score_files(const ScoreFilesOptions& options, c10::Device device) {
+  check_together(options);
+  const bool revisited = !options.ground_truth.empty();
+  const std::vector<NamedMetric> metrics = parse_metrics(
+      !options.metrics.empty()
+          ? options.metrics
+          : usual_metrics(revisited ? "revisited" : "standard", ""));
+  const Scored scored = load_scored(options, device);
+  const Timer timer;
+  EvalReport report{revisited ? score_revisited(options, scored, metrics)
+                              : score_labels(options, scored, metrics)};
+  log_scoring(report.result, timer.seconds());
+  report.resamples = options.scoring.bootstrap;
+  report.seed = static_cast<int64_t>(options.scoring.seed);
+  report.by_class = options.scoring.by_query;
+  return report;
+}
+
+}  // namespace kith

@@ -1,0 +1,67 @@
+#include "kith/use/search_index.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "kith/core/error.h"
+#include "kith/core/options.h"
+#include "kith/use/embed_images.h"
+#include "kith/use/index_model.h"
+
+namespace kith {
+namespace {
+
+/// Which positions may be found; empty for all.
+std::function<bool(int64_t)> filter_of(const SearchIndexOptions& options,
+                                       const StoredIndex& index) {
+  if (options.label.empty()) return {};
+  const std::vector<std::string>& labels = index.items().labels();
+  if (std::find(labels.begin(), labels.end(), options.label) == labels.end()) {
+    const std::string near = nearest_name(options.label, labels);
+    throw ConfigError("option 'label' " + options.label +
+                      ": no such class in " + options.index +
+                      (near.empty() ? "" : "; did you mean '" + near + "'?"));
+  }
+  return [&index, label = options.label](int64_t position) {
+    return index.items().label(position) == label;
+  };
+}
+
+}  // namespace
+
+Rows search_rows(const SearchIndexOptions& options, const StoredIndex& index,
+                 c10::Device device, Progress& progress) {
+  if (!options.embeddings.empty()) {
+    return unit_rows(options.embeddings, options.memory_mb, at::kCPU);
+  }
+  const LoadedModel model =
+      load_index_model(index, options.index, options.model, device);
+  return embed_files(model, options.images, progress);
+}
+
+std::vector<IndexAnswer> search_index(const SearchIndexOptions& options,
+                                      const StoredIndex& index,
+                                      const Rows& queries) {
+  if (queries.dim() != index.dim()) {
+    throw DataError("the queries have " + std::to_string(queries.dim()) +
+                    " dimensions, but " + options.index + " has " +
+                    std::to_string(index.dim()) +
+                    ": search with what the same model made");
+  }
+  constexpr int64_t kBlock = 1024;
+  const auto keep = filter_of(options, index);
+  std::vector<IndexAnswer> answers;
+  for (int64_t first = 0; first < queries.count(); first += kBlock) {
+    const int64_t count = std::min(kBlock, queries.count() - first);
+    for (auto& hits :
+         index.search(queries.read(first, count), options.k, keep)) {
+      const size_t at = answers.size();
+      answers.push_back(
+          {options.images.empty() ? std::to_string(at) : options.images[at],
+           std::move(hits)});
+    }
+  }
+  return answers;
+}
+
+}  // namespace kith

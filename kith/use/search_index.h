@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kith/core/device.h"
+#include "kith/core/progress.h"
+#include "kith/index/stored_index.h"
+
+namespace kith {
+
+/// What is searched for in an index: images, or vectors.
+struct SearchIndexOptions {
+  std::string index = {};
+  std::vector<std::string> images = {};
+  /// Of images: the model that made the index; empty: where the index says.
+  std::string model = {};
+  std::string embeddings = {};  ///< Float .npy [N, dim], instead of images.
+  int64_t k = 10;               ///< How many to find for each.
+  std::string label = {};       ///< Only items of this class, unless empty.
+  int64_t memory_mb = 4096;     ///< Larger files are read in blocks.
+};
+
+/// A query and what was found for it, nearest first.
+struct IndexAnswer {
+  std::string query;  ///< The image, or the number of the row.
+  std::vector<SearchHit> hits;
+};
+
+/// Unit vectors of what is searched for.
+Rows search_rows(const SearchIndexOptions& options, const StoredIndex& index,
+                 c10::Device device, Progress& progress = silent_progress());
+
+/// Finds them. ConfigError for a class that the index does not have, DataError
+/// for vectors that are not its model's.
+std::vector<IndexAnswer> search_index(const SearchIndexOptions& options,
+                                      const StoredIndex& index,
+                                      const Rows& queries);
+
+}  // namespace kith

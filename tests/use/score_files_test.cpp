@@ -1,0 +1,86 @@
+#include "kith/use/score_files.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "kith/core/error.h"
+#include "kith/core/file.h"
+#include "kith/eval/metrics.h"
+#include "kith/io/tensor_io.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/temp_dir.h"
+
+namespace kith {
+namespace {
+
+class ScoreFiles : public ::testing::Test {
+ protected:
+  ScoreFiles() {
+    torch::manual_seed(1);
+    embeddings_ = torch::randn({24, 6});
+    labels_ = torch::arange(24, torch::kLong).remainder(5);
+    save_npy(file("x.npy"), embeddings_);
+    save_npy(file("y.npy"), labels_);
+    save_npy(file("flat.npy"), embeddings_.slice(1, 0, 4).contiguous());
+  }
+
+  std::string file(const std::string& name) const { return dir_.file(name); }
+
+  TempDir dir_;
+  Tensor embeddings_;
+  Tensor labels_;
+};
+
+TEST_F(ScoreFiles, IsWhatTheMetricsGive) {
+  const EvalReport report =
+      score_files({.embeddings = file("x.npy"),
+                   .labels = file("y.npy"),
+                   .metrics = {"recall_any@1,2", "map_at_r"},
+                   .scoring = {.bootstrap = 20, .seed = 3}},
+                  at::kCPU);
+  EXPECT_EQ(report.resamples, 20);
+  EXPECT_EQ(report.seed, 3);
+  ASSERT_EQ(report.result.metrics.size(), 3U);
+  EXPECT_TRUE(report.result.metrics[0].interval.has_value());
+  EXPECT_EQ(report.result.at("recall_any@2"),
+            RecallAnyMetric({.k = 2})(embeddings_, labels_));
+}
+
+TEST_F(ScoreFiles, SearchesInAGallery) {
+  const EvalReport report = score_files({.embeddings = file("x.npy"),
+                                         .labels = file("y.npy"),
+                                         .gallery_embeddings = file("x.npy"),
+                                         .gallery_labels = file("y.npy")},
+                                        at::kCPU);
+  // The usual metrics; each item finds itself.
+  ASSERT_EQ(report.result.metrics.size(), 6U);
+  EXPECT_EQ(report.result.at("recall_any@1"), 1);
+}
+
+TEST_F(ScoreFiles, RefusesWhatDoesNotGoTogether) {
+  const auto refused = [&](const ScoreFilesOptions& options, const char* why) {
+    expect_error<ConfigError>([&] { score_files(options, at::kCPU); }, why);
+  };
+  const std::string x = file("x.npy"), y = file("y.npy");
+  refused({.embeddings = x}, "option 'labels' is needed");
+  refused({.embeddings = x, .labels = y, .gallery_embeddings = x},
+          "option 'gallery_labels'");
+  refused({.embeddings = x, .ground_truth = y}, "option 'gallery_embeddings'");
+  refused({.embeddings = x,
+           .labels = y,
+           .gallery_embeddings = x,
+           .ground_truth = y},
+          "instead of labels");
+  expect_error<DataError>(
+      [&] {
+        score_files({.embeddings = x,
+                     .labels = y,
+                     .gallery_embeddings = file("flat.npy"),
+                     .gallery_labels = y},
+                    at::kCPU);
+      },
+      "flat.npy", "size 4, the queries have 6");
+}
+
+}  // namespace
+}  // namespace kith
