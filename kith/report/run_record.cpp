@@ -26,10 +26,9 @@ std::vector<std::string> runs_below(const std::string& folder) {
       folder, fs::directory_options::skip_permission_denied, error);
   for (int seen = 0; !error && it != fs::end(it) && seen < kMostSeen; ++seen) {
     if (it.depth() >= kDeepest) it.disable_recursion_pending();
-    const fs::path& path = it->path();
-    if (path.filename() == "config.yaml" && it.depth() > 0) {
-      runs.push_back(path.parent_path().string());
-    }
+    const std::string path = it->path().string();
+    const RunFolder run(it->path().parent_path().string());
+    if (path == run.config() && it.depth() > 0) runs.push_back(run.path());
     it.increment(error);
   }
   std::sort(runs.begin(), runs.end());

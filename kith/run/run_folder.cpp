@@ -9,6 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kCheckpoints = "checkpoints";
 constexpr uint64_t kMaxConfigBytes = uint64_t{4} << 20;
 
 }  // namespace
@@ -17,8 +18,18 @@ RunFolder RunFolder::of(const std::string& place) {
   fs::path path(place);
   if (!fs::is_directory(path)) path = fs::absolute(path).parent_path();
   if (path.filename().empty()) path = path.parent_path();  // "run/"
-  if (path.filename() == "checkpoints") path = path.parent_path();
+  if (path.filename() == kCheckpoints) path = path.parent_path();
   return RunFolder(path.string());
+}
+
+std::optional<RunFolder> RunFolder::of_checkpoint(const std::string& file) {
+  const fs::path folder = fs::absolute(file).parent_path();
+  if (folder.filename() != kCheckpoints) return std::nullopt;
+  return RunFolder(folder.parent_path().string());
+}
+
+std::string RunFolder::checkpoints() const {
+  return path_ + "/" + kCheckpoints;
 }
 
 std::string RunFolder::checkpoint(const std::string& which) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -32,12 +33,14 @@ class RunFolder {
   /// "a/run/checkpoints/last.safetensors", of "a/run/config.yaml" and of
   /// "a/run".
   static RunFolder of(const std::string& place);
+  /// The run that a file is a checkpoint of; none if it lies elsewhere.
+  static std::optional<RunFolder> of_checkpoint(const std::string& file);
 
   const std::string& path() const { return path_; }
   std::string config() const { return path_ + "/config.yaml"; }
   std::string log() const { return path_ + "/log.jsonl"; }
   std::string metrics() const { return path_ + "/metrics.json"; }
-  std::string checkpoints() const { return path_ + "/checkpoints"; }
+  std::string checkpoints() const;
   /// `which`: "last" or "best".
   std::string checkpoint(const std::string& which = "last") const;
   std::string diverged() const { return path_ + "/diverged.txt"; }

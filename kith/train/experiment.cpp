@@ -109,18 +109,18 @@ EvalResult train_experiment(const RunConfig& config, const std::string& folder,
   if (config.train.validation == 0 || !config.train.final) {
     return train_once(config, folder, right, device, resume, progress).last;
   }
-  const std::string selection = RunFolder(folder).selection().path();
+  const RunFolder selection = RunFolder(folder).selection();
   const Trained chosen =
-      train_once(config, selection, right, device, resume, progress);
+      train_once(config, selection.path(), right, device, resume, progress);
   if (chosen.best_epoch == 0) {
-    throw RunError(selection + ": " + config.eval.best +
+    throw RunError(selection.path() + ": " + config.eval.best +
                    " (eval.best) was not defined in any evaluation of the "
                    "held-out classes, so no epoch can be chosen: they need "
                    "classes of two images or more");
   }
   log_info("chosen on held-out classes: epoch " +
-           std::to_string(chosen.best_epoch) + " (" + selection +
-           "/metrics.json); now all training classes");
+           std::to_string(chosen.best_epoch) + " (" + selection.metrics() +
+           "); now all training classes");
   return train_once(final_config(chosen.config, chosen.best_epoch), folder,
                     right, device, resume, progress)
       .last;

@@ -1,6 +1,5 @@
 #include "kith/use/evaluate_run.h"
 
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 
@@ -10,11 +9,13 @@
 #include "kith/core/file.h"
 #include "kith/core/log.h"
 #include "kith/core/memory.h"
+#include "kith/core/number_text.h"
 #include "kith/core/timer.h"
 #include "kith/eval/diagnose_split.h"
 #include "kith/eval/evaluator.h"
 #include "kith/image/encode.h"
 #include "kith/run/checkpoint.h"
+#include "kith/run/run_folder.h"
 #include "kith/run/run_place.h"
 #include "kith/train/run_config.h"
 
@@ -69,22 +70,19 @@ EvalOptions eval_options(const EvaluateRunOptions& asked,
 
 /// RUN/eval, or a folder beside a checkpoint that is in no run.
 std::string default_folder(const std::string& model) {
-  const fs::path path(model);
-  if (fs::is_directory(path)) return (path / "eval").string();
-  const fs::path folder = fs::absolute(path).parent_path();
-  if (folder.filename() == "checkpoints") {
-    return (folder.parent_path() / "eval").string();
-  }
-  return (folder / (path.stem().string() + "-eval")).string();
+  if (fs::is_directory(model)) return RunFolder::of(model).eval();
+  if (const auto run = RunFolder::of_checkpoint(model)) return run->eval();
+  const fs::path path = fs::absolute(model);
+  return (path.parent_path() / (path.stem().string() + "-eval")).string();
 }
 
 std::string model_name(const std::string& model) {
   fs::path path = fs::absolute(model).lexically_normal();
   if (path.filename().empty()) path = path.parent_path();  // "run/"
   if (fs::is_directory(path)) return path.filename().string();
-  const fs::path folder = path.parent_path();
-  if (folder.filename() != "checkpoints") return path.stem().string();
-  return folder.parent_path().filename().string();
+  const auto run = RunFolder::of_checkpoint(path.string());
+  if (!run) return path.stem().string();
+  return fs::path(run->path()).filename().string();
 }
 
 void add_published(const ConfigNode& config, EvalReport& report) {
@@ -208,14 +206,9 @@ EvaluatedRun evaluate_run(const EvaluateRunOptions& asked, c10::Device device,
 void log_scoring(const EvalResult& result, double seconds) {
   int64_t queries = 0;
   for (const EvalPart& part : result.parts) queries += part.queries;
-  char text[160];
-  std::snprintf(
-      text, sizeof(text),
-      "scored %lld queries in %.2f s; peak memory of the process "
-      "%lld MB",
-      static_cast<long long>(queries), seconds,
-      static_cast<long long>(peak_resident_bytes().value_or(0) >> 20));
-  log_info(text);
+  log_info("scored " + std::to_string(queries) + " queries in " +
+           format_fixed(seconds, 2) + " s; peak memory of the process " +
+           std::to_string(peak_resident_bytes().value_or(0) >> 20) + " MB");
 }
 
 }  // namespace kith

@@ -170,6 +170,9 @@ TEST_F(RunFiles, AreOfTheRunThatTheyLieIn) {
                            "/checkpoints/last.safetensors"}) {
     EXPECT_EQ(RunFolder::of(dir_.path() + name).path(), dir_.path()) << name;
   }
+  EXPECT_EQ(RunFolder::of_checkpoint(dir_.file("checkpoints/x"))->path(),
+            dir_.path());
+  EXPECT_FALSE(RunFolder::of_checkpoint(dir_.file("config.yaml")));
 }
 
 TEST_F(RunFiles, AConfigurationIsReadAsItWasWritten) {
