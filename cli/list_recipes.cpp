@@ -1,12 +1,12 @@
 #include "cli/list_recipes.h"
 
-#include <cstdio>
 #include <filesystem>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/build_info.h"
 #include "cli/common.h"
+#include "kith/core/number_text.h"
 #include "kith/core/options.h"
 #include "kith/study/recipes.h"
 
@@ -43,9 +43,8 @@ void print_recipe(const std::string& path, const Recipe& recipe) {
   if (recipe.is_study) line += "; " + std::to_string(recipe.rows) + " rows";
   line += "; data " + join(recipe.data);
   if (recipe.published) {
-    char percent[32];
-    std::snprintf(percent, sizeof(percent), "%g%%", recipe.published->percent);
-    line += "; published " + recipe.published->metric + " " + percent;
+    line += "; published " + recipe.published->metric +
+            format_number(" %g%%", recipe.published->percent);
     if (!recipe.published->row.empty()) {
       line += " (" + recipe.published->row + ")";
     }

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <climits>
 #include <string_view>
 #include <vector>
+
+#include "kith/core/number_text.h"
 
 namespace kith {
 namespace {
@@ -17,14 +18,6 @@ constexpr int kMinName = 6;
 constexpr int kMinNote = 6;
 constexpr int kMaxPieceName = 20;
 constexpr int kPieceWords = 88;  // columns for all the words of a piece
-
-std::string fixed(double value, int decimals) {
-  std::array<char, 64> buffer;
-  const auto result =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                    std::chars_format::fixed, decimals);
-  return {buffer.data(), result.ptr};
-}
 
 // A piece of text and the columns it takes on the screen.
 struct Field {
@@ -140,13 +133,15 @@ std::string format_rate(double per_second, const std::string& unit) {
   if (!(per_second > 0.0) || per_second > 1e15) return "";
   const std::string of = unit.empty() ? "" : " " + unit;
   if (per_second >= 999.5e3)
-    return fixed(per_second / 1e6, 1) + "M" + of + "/s";
-  if (per_second >= 999.5) return fixed(per_second / 1e3, 1) + "k" + of + "/s";
-  if (per_second >= 99.95) return fixed(per_second, 0) + of + "/s";
-  if (per_second >= 1.0) return fixed(per_second, 1) + of + "/s";
-  if (per_second >= 0.1) return fixed(per_second, 2) + of + "/s";
-  if (per_second * 60 >= 0.1) return fixed(per_second * 60, 1) + of + "/min";
-  return fixed(per_second * 3600, 1) + of + "/h";
+    return format_fixed(per_second / 1e6, 1) + "M" + of + "/s";
+  if (per_second >= 999.5)
+    return format_fixed(per_second / 1e3, 1) + "k" + of + "/s";
+  if (per_second >= 99.95) return format_fixed(per_second, 0) + of + "/s";
+  if (per_second >= 1.0) return format_fixed(per_second, 1) + of + "/s";
+  if (per_second >= 0.1) return format_fixed(per_second, 2) + of + "/s";
+  if (per_second * 60 >= 0.1)
+    return format_fixed(per_second * 60, 1) + of + "/min";
+  return format_fixed(per_second * 3600, 1) + of + "/h";
 }
 
 namespace {

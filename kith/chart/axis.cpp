@@ -1,12 +1,11 @@
 #include "kith/chart/axis.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 
 #include "kith/chart/html.h"
+#include "kith/core/number_text.h"
 
 namespace kith {
 namespace {
@@ -30,14 +29,6 @@ std::string with_thousands(std::string digits) {
     digits.insert(at, ",");
   }
   return digits;
-}
-
-std::string general(double value, int digits) {
-  std::array<char, 64> buffer;
-  const auto result =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                    std::chars_format::general, digits);
-  return {buffer.data(), result.ptr};
 }
 
 std::vector<double> log_ticks(double lo, double hi) {
@@ -82,7 +73,7 @@ std::string Axis::label(double tick) const {
   if (tick < 0.0) return "−" + label(-tick);
   const double magnitude = std::max(std::abs(lo), std::abs(hi));
   if (magnitude >= 1e7 || magnitude < 1e-3) {
-    return general(tick, 10);
+    return format_general(tick, 10);
   }
   const int decimals = static_cast<int>(std::ceil(-std::log10(step) - 1e-9));
   return with_thousands(format_fixed(tick, std::max(0, decimals)));
@@ -127,7 +118,7 @@ Axis make_log_axis(double lo, double hi) {
 
 std::string short_number(double value) {
   if (value < 0.0) return "−" + short_number(-value);
-  const std::string text = general(value, 6);
+  const std::string text = format_general(value, 6);
   return text.find_first_not_of("0123456789.") == std::string::npos
              ? with_thousands(text)
              : text;

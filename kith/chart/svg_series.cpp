@@ -1,10 +1,9 @@
 #include "kith/chart/svg_series.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 
 #include "kith/chart/html.h"
+#include "kith/core/number_text.h"
 
 namespace kith {
 namespace {
@@ -12,13 +11,7 @@ namespace {
 constexpr size_t kMostDescribed = 8;
 
 // Six digits: more than anyone reads off a chart, and no thousands marks.
-std::string plain_number(double value) {
-  std::array<char, 64> buffer;
-  const auto result =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                    std::chars_format::general, 6);
-  return {buffer.data(), result.ptr};
-}
+std::string plain_number(double value) { return format_general(value, 6); }
 
 std::string describe_one(const SvgSeries& series) {
   const auto below = [](const SvgPoint& a, const SvgPoint& b) {

@@ -38,6 +38,14 @@ std::string format_fixed(double value, int decimals) {
   return text;
 }
 
+std::string format_general(double value, int digits) {
+  std::array<char, 64> buffer;
+  const auto result =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                    std::chars_format::general, digits);
+  return {buffer.data(), result.ptr};
+}
+
 std::string format_number(const char* pattern, double value) {
   char text[64];
   std::snprintf(text, sizeof(text), pattern, value);
@@ -59,6 +67,11 @@ std::string plus_minus_text(double value, double half_width, bool is_share,
   const std::string text = metric_text(value, is_share, style);
   if (std::isnan(half_width)) return text;
   return text + plus_minus + metric_text(half_width, is_share, style);
+}
+
+std::string csv_number(double value, bool is_share) {
+  if (!std::isfinite(value)) return "";
+  return format_number("%.4f", is_share ? 100 * value : value);
 }
 
 std::string change_text(double change, bool is_share) {

@@ -5,8 +5,8 @@
 
 namespace kith {
 
-/// How numbers are written for people, in reports, tables and logs. What
-/// programs read (JSON, CSV) has all digits and is written elsewhere.
+/// How numbers are written for people, in reports, tables and logs. What only
+/// programs read (JSON) has all digits and is written elsewhere.
 
 /// What is not known, in a page.
 constexpr const char* kDash = "–";
@@ -15,6 +15,10 @@ constexpr const char* kDash = "–";
 /// sign is not used, so the result is also a valid SVG or CSS number. Values
 /// that are not finite give "nan", "inf" or "-inf".
 std::string format_fixed(double value, int decimals);
+
+/// As many significant digits as there are up to `digits`, in any locale:
+/// "0.25", "1e-05".
+std::string format_general(double value, int digits);
 
 /// A number by a pattern of printf.
 std::string format_number(const char* pattern, double value);
@@ -40,6 +44,10 @@ std::string metric_text(double value, bool is_share,
 std::string plus_minus_text(double value, double half_width, bool is_share,
                             const std::string& plus_minus,
                             const MetricStyle& style = kTableStyle);
+
+/// "97.8012" in a CSV: four decimals, of a share in percent; empty if the value
+/// is not defined.
+std::string csv_number(double value, bool is_share);
 
 /// "+1.20": a change of a metric's value; of shares in points.
 std::string change_text(double change, bool is_share);

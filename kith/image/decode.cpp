@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdio>
 #include <ctime>
 #include <string_view>
 #include <utility>
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/number_text.h"
 
 namespace kith {
 namespace {
@@ -99,9 +99,7 @@ bool DecodeClock::is_over() {
 }
 
 std::string DecodeClock::message() const {
-  char seconds[32];
-  std::snprintf(seconds, sizeof seconds, "%.1f", limit_);
-  return std::string("decoding took more than ") + seconds +
+  return "decoding took more than " + format_fixed(limit_, 1) +
          " s of processor time, the limit for a file of its size: it is "
          "damaged, or made to take long; save the picture again with another "
          "program";

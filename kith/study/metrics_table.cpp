@@ -184,16 +184,12 @@ std::string latex(const TabledModel& model) {
   return text + "\n" + latex_table(corruption_table(model, style), 1);
 }
 
-std::string csv_number(double value) {
-  return std::isfinite(value) ? format_number("%.4f", value) : "";
-}
-
 /// Two fields for each metric of a result: value and half width.
 void add_csv_fields(const EvalResult& result, std::vector<std::string>& words) {
   for (size_t m : columns_of(result)) {
     const MetricValue& metric = result.metrics[m];
-    words.push_back(csv_number(in_percent(metric, metric.value)));
-    words.push_back(csv_number(in_percent(metric, half_width(metric))));
+    words.push_back(csv_number(metric.value, metric.is_share));
+    words.push_back(csv_number(half_width(metric), metric.is_share));
   }
 }
 

@@ -1,9 +1,9 @@
 #include "kith/study/search_space.h"
 
 #include <cmath>
-#include <cstdio>
 
 #include "kith/core/error.h"
+#include "kith/core/number_text.h"
 #include "kith/core/options.h"
 #include "kith/core/rng.h"
 
@@ -94,9 +94,7 @@ ConfigNode draw(const SearchKey& key, Rng& rng) {
       key.log_scale
           ? std::exp(rng.uniform(std::log(key.from), std::log(key.to)))
           : rng.uniform(key.from, key.to);
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.4g", value);
-  return ConfigNode::text(text);
+  return ConfigNode::text(format_number("%.4g", value));
 }
 
 }  // namespace

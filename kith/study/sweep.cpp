@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -12,6 +11,7 @@
 #include "kith/core/file.h"
 #include "kith/core/file_lock.h"
 #include "kith/core/log.h"
+#include "kith/core/number_text.h"
 #include "kith/core/options.h"
 #include "kith/study/figure.h"
 #include "kith/study/processes.h"
@@ -43,15 +43,9 @@ std::vector<std::string> last_lines(const std::string& path) {
 
 /// "about 12 min left".
 std::string time_left(double seconds) {
-  char text[64];
-  if (seconds < 90) {
-    std::snprintf(text, sizeof(text), "about %.0f s left", seconds);
-  } else if (seconds < 5400) {
-    std::snprintf(text, sizeof(text), "about %.0f min left", seconds / 60);
-  } else {
-    std::snprintf(text, sizeof(text), "about %.1f h left", seconds / 3600);
-  }
-  return text;
+  if (seconds < 90) return format_number("about %.0f s left", seconds);
+  if (seconds < 5400) return format_number("about %.0f min left", seconds / 60);
+  return format_number("about %.1f h left", seconds / 3600);
 }
 
 class Sweep {
@@ -141,9 +135,7 @@ class Sweep {
     std::string text = std::to_string(done_) + "/" +
                        std::to_string(tasks_.size()) + " " + end.name +
                        (end.succeeded() ? value_of(end.name) : ": diverged");
-    char seconds[32];
-    std::snprintf(seconds, sizeof(seconds), " (%.0f s)", end.seconds);
-    text += seconds;
+    text += format_number(" (%.0f s)", end.seconds);
     const auto left = static_cast<double>(tasks_.size()) -
                       static_cast<double>(done_) -
                       static_cast<double>(failed_.size());

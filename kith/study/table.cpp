@@ -133,10 +133,6 @@ std::string legend(const Study& study, const std::string& plus_minus) {
   return text;
 }
 
-std::string csv_cell(double value) {
-  return std::isnan(value) ? "" : format_number("%.4f", value);
-}
-
 Json labels_json(const Study& study, const Labels& labels) {
   Json json = Json::object();
   for (size_t a = 0; a < labels.size(); ++a) {
@@ -185,10 +181,10 @@ std::string study_csv(const StudyResults& results) {
     std::vector<std::string> words = row.labels;
     words.push_back(std::to_string(row.runs));
     for (size_t m = 0; m < study.metrics.size(); ++m) {
-      const double factor = metric_is_share(study.metrics[m]) ? 100 : 1;
+      const bool is_share = metric_is_share(study.metrics[m]);
       const Cell& cell = row.cells[m];
-      words.push_back(csv_cell(factor * cell.spread.mean));
-      words.push_back(csv_cell(factor * cell.spread.half_width));
+      words.push_back(csv_number(cell.spread.mean, is_share));
+      words.push_back(csv_number(cell.spread.half_width, is_share));
       words.push_back(cell.published ? format_number("%g", *cell.published)
                                      : "");
     }

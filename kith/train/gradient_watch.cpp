@@ -1,22 +1,19 @@
 #include "kith/train/gradient_watch.h"
 
-#include <cstdio>
 #include <string>
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/number_text.h"
 
 namespace kith {
 namespace {
 
 /// "loss 0, queries_without_positives 400"
 std::string statistics(const StepRecord& step) {
-  char number[32];
-  std::snprintf(number, sizeof(number), "%g", step.loss);
-  std::string text = "loss " + std::string(number);
+  std::string text = format_number("loss %g", step.loss);
   for (const auto& [name, value] : step.stats) {
-    std::snprintf(number, sizeof(number), "%g", value);
-    text += ", " + name + " " + number;
+    text += ", " + name + format_number(" %g", value);
   }
   return text;
 }

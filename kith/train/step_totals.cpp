@@ -1,7 +1,8 @@
 #include "kith/train/step_totals.h"
 
 #include <algorithm>
-#include <cstdio>
+
+#include "kith/core/number_text.h"
 
 namespace kith {
 
@@ -22,27 +23,22 @@ void StepTotals::add(const StepRecord& record) {
 
 std::string StepTotals::summary() const {
   const double seconds = std::max(sum_.seconds(), 1e-9);
-  char text[128];
-  std::snprintf(text, sizeof(text), "%lld steps in %.1f s, %.0f images/s (",
-                static_cast<long long>(steps_), seconds,
-                static_cast<double>(images_) / seconds);
-  std::string line = text;
+  const auto in_gb = [](int64_t bytes) {
+    return format_fixed(static_cast<double>(bytes) / (1 << 30), 2);
+  };
+  std::string line = std::to_string(steps_) + " steps in " +
+                     format_fixed(seconds, 1) + " s, " +
+                     format_fixed(static_cast<double>(images_) / seconds, 0) +
+                     " images/s (";
   std::string memory;
   for (const auto& [name, phase] : sum_.all()) {
-    const char* comma = memory.empty() ? "" : ", ";
-    std::snprintf(text, sizeof(text), "%s%s %.1f%%", comma, name,
-                  100 * phase.seconds / seconds);
-    line += text;
-    std::snprintf(text, sizeof(text), "%s%s %.2f", comma, name,
-                  static_cast<double>(phase.peak_bytes) / (1 << 30));
-    memory += text;
+    const std::string word = (memory.empty() ? "" : ", ") + std::string(name);
+    line += word + " " + format_fixed(100 * phase.seconds / seconds, 1) + "%";
+    memory += word + " " + in_gb(phase.peak_bytes);
   }
-  std::snprintf(text, sizeof(text), "); memory at most %.2f GB (",
-                static_cast<double>(sum_.peak_bytes()) / (1 << 30));
-  line += text + memory + ")";
-  std::snprintf(text, sizeof(text), "; batches chosen in %.2f s",
-                sampler_seconds_);
-  return line + text;
+  return line + "); memory at most " + in_gb(sum_.peak_bytes()) + " GB (" +
+         memory + "); batches chosen in " + format_fixed(sampler_seconds_, 2) +
+         " s";
 }
 
 }  // namespace kith

@@ -48,5 +48,14 @@ TEST(NumberText, OfTimeAndMemory) {
   EXPECT_EQ(memory_text(0), "–");
 }
 
+TEST(NumberText, WritesWhatProgramsReadToo) {
+  EXPECT_EQ(csv_number(0.978012, true), "97.8012");
+  EXPECT_EQ(csv_number(-1.5, false), "-1.5000");
+  EXPECT_EQ(csv_number(NAN, true), "");
+  EXPECT_EQ(csv_number(INFINITY, false), "");
+  EXPECT_EQ(format_general(0.25, 6), "0.25");
+  EXPECT_EQ(format_general(1234567, 3), "1.23e+06");
+}
+
 }  // namespace
 }  // namespace kith

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/number_text.h"
 #include "kith/core/side_by_side.h"
 
 namespace kith {
@@ -33,9 +33,8 @@ void check_size(const Tensor& embeddings) {
         "the sampler's embeddings are not all finite; look at the loss of the "
         "last epoch, and use a smaller learning rate");
   }
-  char number[32];
-  std::snprintf(number, sizeof(number), "%.3g", largest);
-  throw RunError(std::string("the sampler's embeddings are up to ") + number +
+  throw RunError("the sampler's embeddings are up to " +
+                 format_number("%.3g", largest) +
                  ", and their distances cannot be compared; set "
                  "'model.head.l2' to true, or use a smaller learning rate");
 }
@@ -57,7 +56,8 @@ Tensor view(const EmbeddingPool& pool, size_t images) {
 }  // namespace
 
 void PoolOptions::describe(OptionSet& set) {
-  set.add("batch", batch, "Images per batch; a multiple of per_class.").range(2);
+  set.add("batch", batch, "Images per batch; a multiple of per_class.")
+      .range(2);
   set.add("per_class", per_class, "Images of a class each time it is drawn.")
       .range(1);
   set.add("pool", pool,
