@@ -228,18 +228,21 @@ double Metric::operator()(const Tensor& embeddings,
   if (set != nullptr && set->is_list()) {
     throw ConfigError("a metric that is a list has no one value: use values()");
   }
+  TORCH_CHECK_VALUE(embeddings.dim() == 2 && embeddings.is_floating_point(),
+                    "embeddings must be floating point [N, D], got ",
+                    embeddings.scalar_type(), " ", embeddings.sizes());
   Scored scored;
   scored.queries = normalize_rows(embeddings);
-  scored.query_labels = labels.to(torch::kCPU, torch::kLong).contiguous();
+  scored.query_labels = labels;
   // Borrowed for the call.
   const std::shared_ptr<const Metric> self(this, [](const Metric*) {});
   return evaluate(scored, {{"of this type", "", self}}).metrics[0].value;
 }
 
-EvalResult evaluate(const Scored& scored,
+EvalResult evaluate(const Scored& given,
                     const std::vector<NamedMetric>& metrics,
                     const EvaluateOptions& options) {
-  check_scored(scored);
+  const Scored scored = checked_scored(given);
   const Relevance relevance(scored);
   EvalResult result;
   result.counted_as_misses = options.misses;

@@ -68,7 +68,7 @@ struct EvaluateOptions {
 void add_part(const std::string& name, EvalResult part, EvalResult& result);
 
 /// Scores embeddings: one part without a name.
-EvalResult evaluate(const Scored& scored,
+EvalResult evaluate(const Scored& given,
                     const std::vector<NamedMetric>& metrics,
                     const EvaluateOptions& options = {});
 

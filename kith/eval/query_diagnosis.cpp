@@ -203,8 +203,7 @@ class Diagnoser {
 QueryDiagnoses diagnose_queries(const Scored& scored, int64_t k,
                                 int64_t memory_mb) {
   const torch::NoGradGuard no_grad;
-  check_scored(scored);
-  return Diagnoser(scored, k, memory_mb).all();
+  return Diagnoser(checked_scored(scored), k, memory_mb).all();
 }
 
 }  // namespace kith

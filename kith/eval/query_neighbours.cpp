@@ -39,8 +39,7 @@ std::vector<std::vector<NeighbourItem>> query_neighbours(
     const EmbeddedSplit& split, const EvalTask& task,
     const std::vector<int64_t>& queries, int64_t k, int64_t memory_mb) {
   const torch::NoGradGuard no_grad;
-  const Scored scored = split.scored(task);
-  check_scored(scored);
+  const Scored scored = checked_scored(split.scored(task));
   const Relevance relevance(scored);
   SearchOptions options{k, memory_mb};
   for (const int64_t query : queries) {  // so that k are left without junk

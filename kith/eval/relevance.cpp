@@ -27,9 +27,8 @@ Relevance::Relevance(const Scored& scored)
         queries_, " queries");
     return;
   }
-  TORCH_CHECK_VALUE(
-      query_labels_.size(0) == queries_ && gallery_labels_.size(0) == gallery_,
-      "a label is needed for every query and gallery item");
+  TORCH_CHECK_VALUE(query_labels_.defined() && gallery_labels_.defined(),
+                    "a label is needed for every query and gallery item");
   const int64_t* label = gallery_labels_.data_ptr<int64_t>();
   order_.resize(static_cast<size_t>(gallery_));
   std::iota(order_.begin(), order_.end(), 0);

@@ -4,7 +4,17 @@
 
 namespace kith {
 
-void check_scored(const Scored& scored) {
+Scored checked_scored(Scored scored) {
+  TORCH_CHECK_VALUE(scored.queries.defined(), "there are no queries to score");
+  const int64_t queries = scored.queries.count();
+  scored.query_labels =
+      row_numbers(scored.query_labels, queries, "labels of queries");
+  scored.self = row_numbers(scored.self, queries, "places of queries");
+  if (scored.gallery.defined()) {
+    scored.gallery_labels =
+        row_numbers(scored.gallery_labels, scored.gallery.count(),
+                    "labels of gallery items");
+  }
   const auto check = [](const Rows& rows, const char* what) {
     const Tensor all = rows.defined() ? rows.in_memory() : Tensor();
     if (all.defined()) longest_row(all, what, 0);
@@ -13,6 +23,7 @@ void check_scored(const Scored& scored) {
   if (!scored.gallery.same_as(scored.queries)) {
     check(scored.gallery, "gallery item");
   }
+  return scored;
 }
 
 }  // namespace kith

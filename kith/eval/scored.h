@@ -30,9 +30,11 @@ struct Scored {
   RelevanceLists lists = {};  ///< Instead of labels, unless empty.
 };
 
-/// DataError that names the first query or item in memory that cannot be
-/// compared: see longest_row. Rows of a file are checked when they are read.
-void check_scored(const Scored& scored);
+/// The same with its numbers contiguous on the CPU. c10::ValueError if they are
+/// not int64, one for each query or item; DataError names the first query or
+/// item in memory that cannot be compared: see longest_row. Rows of a file are
+/// checked when they are read.
+Scored checked_scored(Scored scored);
 
 /// What metrics of all embeddings together see. Labels are int64 on the CPU;
 /// blocks of rows are on the rows' device.

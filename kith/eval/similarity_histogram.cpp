@@ -113,13 +113,13 @@ class Counter {
 
 }  // namespace
 
-SimilarityCounts similarity_counts(const Scored& scored, int64_t bins,
+SimilarityCounts similarity_counts(const Scored& given, int64_t bins,
                                    int64_t most_queries, uint64_t seed,
                                    int64_t memory_mb) {
   KITH_ASSERT(bins > 0);
   const torch::NoGradGuard no_grad;
   const ProductPrecision float32(/*tf32=*/false);
-  check_scored(scored);
+  const Scored scored = checked_scored(given);
   const Relevance relevance(scored);
   const Rows& gallery =
       scored.gallery.defined() ? scored.gallery : scored.queries;

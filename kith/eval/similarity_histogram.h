@@ -19,7 +19,7 @@ struct SimilarityCounts {
 /// Counts the pairs of every query, or of `most_queries` drawn with the seed,
 /// with the whole gallery; a query with itself and junk are not pairs. Blocks
 /// of similarities stay within about `memory_mb`.
-SimilarityCounts similarity_counts(const Scored& scored, int64_t bins,
+SimilarityCounts similarity_counts(const Scored& given, int64_t bins,
                                    int64_t most_queries, uint64_t seed,
                                    int64_t memory_mb = 256);
 

@@ -18,8 +18,8 @@ struct SearchOptions {
 /// fit a memory budget. queries [Q, D] and gallery [N, D] are on one device;
 /// the result is on the CPU.
 ///
-/// `exclude` ([Q] int64 on the CPU, or undefined) names the gallery item each
-/// query must not find, its own; -1 for none. Equal similarities are ordered
+/// `excluded` ([Q] int64, or undefined) names the gallery item each query must
+/// not find, its own; -1 for none. Equal similarities are ordered
 /// by position in the gallery, lower first. k is cut to N. DataError names a
 /// row that cannot be compared: see longest_row.
 ///
@@ -27,6 +27,6 @@ struct SearchOptions {
 /// summed again in double and rounded once: the order is exact, and the same on
 /// CPU and GPU.
 Neighbours exact_search(const Rows& queries, const Rows& gallery,
-                        const Tensor& exclude, const SearchOptions& options);
+                        const Tensor& excluded, const SearchOptions& options);
 
 }  // namespace kith

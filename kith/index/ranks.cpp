@@ -314,10 +314,12 @@ void rank_run(const Tensor& queries, int64_t first, const Rows& gallery,
 
 std::vector<int64_t> exact_ranks(const Rows& queries, const Rows& gallery,
                                  const RankedPairs& pairs,
-                                 const Tensor& exclude,
+                                 const Tensor& excluded,
                                  const RankOptions& options) {
   TORCH_CHECK_VALUE(queries.dim() == gallery.dim(), "queries have ",
                     queries.dim(), " dimensions, the gallery ", gallery.dim());
+  const Tensor exclude =
+      row_numbers(excluded, queries.count(), "items to exclude");
   const torch::NoGradGuard no_grad;
   const ProductPrecision exact(/*tf32=*/false);
   const Plan plan = make_plan(queries, gallery, pairs, options.memory_mb);

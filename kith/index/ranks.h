@@ -25,7 +25,7 @@ struct RankOptions {
 ///
 /// Nothing is sorted: the items nearer than the wanted one are counted, block
 /// by block of similarities. Equal similarities count in the order of the
-/// gallery. `exclude` ([Q] int64 on the CPU, or undefined) names the item each
+/// gallery. `excluded` ([Q] int64, or undefined) names the item each
 /// query must not find; -1 for none.
 ///
 /// The ranks are exact: similarities are products in float32, and where their
@@ -34,7 +34,7 @@ struct RankOptions {
 /// has no rank: see longest_row.
 std::vector<int64_t> exact_ranks(const Rows& queries, const Rows& gallery,
                                  const RankedPairs& pairs,
-                                 const Tensor& exclude,
+                                 const Tensor& excluded,
                                  const RankOptions& options = {});
 
 }  // namespace kith

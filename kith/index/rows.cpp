@@ -115,6 +115,15 @@ Rows::Rows(const Tensor& rows) {
   source_ = std::make_shared<TensorRows>(rows);
 }
 
+Tensor row_numbers(const Tensor& numbers, int64_t count, const char* what) {
+  if (!numbers.defined()) return {};
+  TORCH_CHECK_VALUE(numbers.dim() == 1 && numbers.size(0) == count &&
+                        numbers.scalar_type() == at::kLong,
+                    what, " must be int64 [", count, "], got ",
+                    numbers.scalar_type(), " ", numbers.sizes());
+  return numbers.cpu().contiguous();
+}
+
 int64_t Rows::count() const { return source_->count; }
 int64_t Rows::dim() const { return source_->dim; }
 c10::Device Rows::device() const { return source_->device; }

@@ -49,6 +49,11 @@ class Rows {
   std::shared_ptr<const Source> source_;
 };
 
+/// Numbers that go with rows, labels or positions: int64 [count], contiguous
+/// and on the CPU; undefined ones stay so. c10::ValueError if they are not
+/// int64 [count]; `what` is what it calls them.
+Tensor row_numbers(const Tensor& numbers, int64_t count, const char* what);
+
 /// The rows of a .npy file (float16, 32 or 64, [N, D]) scaled to unit length.
 /// Files up to `memory_mb` are loaded at once, larger ones a block at a time.
 /// DataError names the file if it is no such matrix, or the row that has no

@@ -81,6 +81,32 @@ TEST_F(TypedMetrics, RefuseWhatTheirNamesRefuse) {
                             "a list");
 }
 
+TEST_F(TypedMetrics, SayWhatIsWrongWithTheInput) {
+  const RecallAnyMetric metric({.k = 1});
+  const auto refused = [&](const Tensor& x, const Tensor& labels,
+                           const auto&... parts) {
+    expect_error<c10::ValueError>([&] { metric(x, labels); }, parts...);
+  };
+  refused(embeddings_[0], labels_, "embeddings must be", "[N, D]");
+  refused({}, labels_, "embeddings must be");
+  refused(embeddings_.to(torch::kInt), labels_, "floating point", "Int");
+  refused(embeddings_, labels_.slice(0, 1), "labels", "int64 [40]", "[39]");
+  refused(embeddings_, labels_.to(torch::kInt), "labels", "int64 [40]");
+  refused(embeddings_, {}, "a label is needed");
+}
+
+TEST_F(TypedMetrics, LabelsMayLieApartInMemory) {
+  const Tensor apart = torch::stack({labels_, labels_ * 0}, 1).select(1, 0);
+  ASSERT_FALSE(apart.is_contiguous());
+  EXPECT_EQ(RecallAnyMetric({.k = 1})(embeddings_, apart),
+            by_name("recall_any@1"));
+  Scored scored;
+  scored.queries = torch::nn::functional::normalize(embeddings_);
+  scored.query_labels = apart;
+  EXPECT_EQ(evaluate(scored, parse_metrics({"map_at_r"})).at("map_at_r"),
+            by_name("map_at_r"));
+}
+
 TEST(TypedProtocols, AreThoseOfTheirNames) {
   ImageList list;
   for (int64_t i = 0; i < 4; ++i) {

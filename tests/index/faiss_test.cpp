@@ -194,6 +194,8 @@ TEST_F(Faiss, SettingsThatCannotBeAreRefused) {
       "900");
   expect_error<ConfigError>(
       [&] { make(index_kind<HnswIndex>({.links = 1}), x_); }, "links");
+  IvfPqIndex untrained({}, {.dim = 16});
+  expect_error<c10::ValueError>([&] { untrained.add(x_); }, "train()");
 }
 
 TEST_F(Faiss, DamageIsAnErrorOrAnotherIndex) {

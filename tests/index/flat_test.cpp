@@ -186,6 +186,12 @@ TEST(ExactSearch, ChecksItsArguments) {
   EXPECT_THROW(exact_search(x, torch::zeros({2, 4}), {}, {1}), c10::ValueError);
   EXPECT_THROW(exact_search(x, torch::zeros({3}), {}, {1}), c10::ValueError);
   EXPECT_THROW(exact_search(x, x, {}, {0}), c10::ValueError);
+  expect_error<c10::ValueError>(
+      [&] { exact_search(x, x, torch::arange(1), {1}); }, "exclude",
+      "int64 [2]");
+  expect_error<c10::ValueError>(
+      [&] { exact_search(x, x, torch::arange(2).to(torch::kInt), {1}); },
+      "exclude", "int64 [2]");
 }
 
 TEST(ExactSearch, CudaAgreesWithTheCpu) {

@@ -105,7 +105,9 @@ int64_t IvfPqIndex::lists(int64_t n) const {
 }
 
 VectorIndex& IvfPqIndex::trained() const {
-  KITH_ASSERT(index_ != nullptr);  // train() comes first
+  TORCH_CHECK_VALUE(index_ != nullptr,
+                    "an index of kind ivf_pq has no vectors before train(), "
+                    "which comes before the first add()");
   return *index_;
 }
 
