@@ -202,11 +202,14 @@ void Option::read(const ConfigNode& node, const std::string& path) const {
 
 void Option::check(const ConfigNode& node, const std::string& path) const {
   const auto number = [&](double value) {
-    const bool within = value >= lo_ && value <= hi_;  // false for NaN
-    if (!within || (above_zero_ && value <= 0)) {
-      fail(node, path,
-           "must be " + constraint() + ", got " + number_text(value));
-    }
+    const bool within = value >= lo_ && value <= hi_ &&  // false for NaN
+                        !(above_zero_ && value <= 0);
+    if (within && std::isfinite(value)) return;
+    // A configuration cannot say infinity, so a program may not either.
+    const std::string limits = constraint();
+    fail(node, path,
+         "must be " + (within || limits.empty() ? "finite" : limits) +
+             ", got " + number_text(value));
   };
   const auto text = [&](const std::string& value) {
     if (choices_.empty() || std::count(choices_.begin(), choices_.end(), value))

@@ -193,7 +193,12 @@ void hold_out_classes(ImageList& list, double share) {
 }
 
 void hold_out_fold(ImageList& list, int64_t folds, int64_t fold) {
-  KITH_ASSERT(folds >= 2 && fold >= 1 && fold <= folds);
+  if (folds < 2 || fold < 1 || fold > folds) {
+    throw ConfigError("fold " + std::to_string(fold) + " of " +
+                      std::to_string(folds) +
+                      " cannot be held out: folds count from 1, and there are "
+                      "at least 2");
+  }
   const std::set<int64_t> classes = classes_to_share(list);
   const auto count = static_cast<int64_t>(classes.size());
   if (count < folds) {

@@ -168,8 +168,9 @@ LossRegistry& loss_registry() {
 
 LossOutput Loss::operator()(const LossInput& input) const {
   const Tensor& x = input.embeddings;
-  TORCH_CHECK_VALUE(x.dim() == 2 && x.is_floating_point(),
-                    "embeddings must be floating point [M, D], got ",
+  TORCH_CHECK_VALUE(x.dim() == 2 && (x.scalar_type() == at::kFloat ||
+                                     x.scalar_type() == at::kDouble),
+                    "embeddings must be float32 or float64 [M, D], got ",
                     x.scalar_type(), " ", x.sizes());
   TORCH_CHECK_VALUE(input.labels.dim() == 1 &&
                         input.labels.scalar_type() == at::kLong &&

@@ -6,9 +6,11 @@ namespace kith {
 
 Tensor Miner::operator()(const Tensor& embeddings, const Tensor& labels,
                          Rng& rng) const {
-  TORCH_CHECK_VALUE(embeddings.dim() == 2 && embeddings.is_floating_point(),
-                    "embeddings must be floating point [M, D], got ",
-                    embeddings.scalar_type(), " ", embeddings.sizes());
+  TORCH_CHECK_VALUE(
+      embeddings.dim() == 2 && (embeddings.scalar_type() == at::kFloat ||
+                                embeddings.scalar_type() == at::kDouble),
+      "embeddings must be float32 or float64 [M, D], got ",
+      embeddings.scalar_type(), " ", embeddings.sizes());
   TORCH_CHECK_VALUE(labels.dim() == 1 && labels.scalar_type() == at::kLong &&
                         labels.size(0) == embeddings.size(0),
                     "labels must be int64 [", embeddings.size(0), "], got ",

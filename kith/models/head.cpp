@@ -41,7 +41,7 @@ void HeadOptions::describe(OptionSet& set) {
 }
 
 Head::Head(const HeadOptions& options, const Backbone& backbone)
-    : options_(options) {
+    : options_(checked(options, "head")) {
   if (options.pooling == "class_token" && !backbone.has_token()) {
     throw ConfigError(
         "'model.head.pooling' is class_token, but the backbone has none: take "

@@ -28,9 +28,9 @@ concept MakesEmbeddings = std::derived_from<Module, torch::nn::Module> &&
 /// which LibTorch has one:
 ///
 ///     OwnNetwork(std::make_shared<MyNet>())
-///     OwnNetwork(torch::nn::Sequential(...))     // and what TORCH_MODULE
-///     makes OwnNetwork(torch::nn::AnyModule(...)) OwnNetwork([body](const
-///     Tensor& x) { return ...; }, body)
+///     OwnNetwork(torch::nn::Sequential(...))  // or another ModuleHolder
+///     OwnNetwork(torch::nn::AnyModule(...))
+///     OwnNetwork([body](const Tensor& x) { return ...; }, body)
 ///
 /// All of them are a function and the module whose parameters it uses. What
 /// takes a network takes this one, so that it asks nothing of a user's class

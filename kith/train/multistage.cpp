@@ -18,6 +18,12 @@ namespace {
 /// Left free beside the graphs, for the loss and what else grows.
 constexpr int64_t kSpareBytes = int64_t{1} << 30;
 
+void check_sub_batch(int64_t sub_batch) {
+  TORCH_CHECK_VALUE(sub_batch >= 0,
+                    "the sub-batch must be at least 0 (all at once), got ",
+                    sub_batch);
+}
+
 /// Of each of the items, [n, ...].
 int64_t numbers_of(const Tensor& items) {
   return items.numel() / std::max<int64_t>(1, items.size(0));
@@ -85,7 +91,9 @@ Multistage::Multistage(EmbeddingNet& net, c10::Device device, int64_t sub_batch,
       most_(net.input().most_pixels() * net.input().channels()),
       device_(device),
       sub_batch_(sub_batch),
-      keep_(keep) {}
+      keep_(keep) {
+  check_sub_batch(sub_batch);
+}
 
 Multistage::Multistage(const OwnNetwork& network, c10::Device device,
                        int64_t sub_batch, KeepGraphs keep)
@@ -96,7 +104,12 @@ Multistage::Multistage(const OwnNetwork& network, c10::Device device,
       most_(0),
       device_(device),
       sub_batch_(sub_batch),
-      keep_(keep) {}
+      keep_(keep) {
+  check_sub_batch(sub_batch);
+  TORCH_CHECK_VALUE(module_ != nullptr,
+                    "a network of your own needs the module that has its "
+                    "parameters, got none");
+}
 
 int64_t Multistage::chunks() const {
   return static_cast<int64_t>(chunks_.size());
@@ -158,6 +171,9 @@ Tensor Multistage::forward(size_t chunk, const Tensor& pixels) const {
 
 Tensor Multistage::embed(const Tensor& pixels, uint64_t seed,
                          const std::optional<Mixup>& mixup) {
+  TORCH_CHECK_VALUE(pixels.dim() > 1 && pixels.size(0) > 0,
+                    "a batch must be [M, ...] with at least one picture, got ",
+                    pixels.sizes());
   std::vector<int64_t> positions(static_cast<size_t>(pixels.size(0)));
   std::iota(positions.begin(), positions.end(), 0);
   std::vector<Part> whole = {{pixels, std::move(positions)}};
@@ -202,7 +218,13 @@ Tensor Multistage::embed(std::vector<Part> parts, uint64_t seed,
 }
 
 void Multistage::backward(const Tensor& gradient) {
-  KITH_ASSERT(!parts_.empty());
+  TORCH_CHECK_VALUE(!parts_.empty(), "backward() needs a batch: embed() one");
+  const int64_t count = std::accumulate(
+      chunks_.begin(), chunks_.end(), int64_t{0},
+      [](int64_t sum, const Chunk& chunk) { return sum + chunk.count; });
+  TORCH_CHECK_VALUE(gradient.dim() == 2 && gradient.size(0) == count,
+                    "the gradient must be that of the embeddings, [", count,
+                    ", D], got ", gradient.sizes());
   const Tensor rows =
       order_.defined() ? gradient.index_select(0, order_) : gradient;
   std::vector<int64_t> counts;

@@ -46,7 +46,12 @@ Optimizer::Optimizer(const OptimizerOptions& options, NamedTensors parameters)
     : options_(options),
       parameters_(std::move(parameters)),
       rules_(make_rules()) {
+  std::set<std::string> names;
   for (const auto& [name, parameter] : parameters_) {
+    TORCH_CHECK_VALUE(parameter.defined() && parameter.is_leaf(), "'", name,
+                      "' is no parameter: a leaf of the graph is needed");
+    TORCH_CHECK_VALUE(names.insert(name).second, "two parameters are called '",
+                      name, "'");
     steps_.push_back(torch::zeros({1}, torch::kLong));
     state_.emplace_back("steps." + name, steps_.back());
   }

@@ -138,6 +138,17 @@ TEST(Options, RefuseNumbersThatDoNotFit) {
   }
 }
 
+TEST(Options, RefuseNumbersOfAProgramThatNoConfigurationHas) {
+  const auto refused = [](auto options, const auto&... parts) {
+    expect_error<ConfigError>([&] { checked(options, "loss"); }, parts...);
+  };
+  refused(Everything{.rate = INFINITY}, "'loss.rate' must be finite, got inf");
+  refused(Everything{.rate = NAN}, "'loss.rate' must be finite, got nan");
+  refused(Everything{.rates = {0.5, -INFINITY}}, "'loss.rates'", "finite");
+  refused(Limited{.rate = INFINITY}, "'loss.rate' must be finite");
+  refused(Limited{.rate = NAN}, "'loss.rate' must be greater than 0, got nan");
+}
+
 TEST(Options, CheckRanges) {
   EXPECT_EQ(read<Limited>("steps: 2").steps, 2);
   EXPECT_EQ(read<Limited>("steps: 1000000").steps, 1'000'000);

@@ -256,6 +256,7 @@ TEST(HoldOutFold, KeepsRotationsTogether) {
 
 TEST(HoldOutFold, RefusesMoreFoldsThanClasses) {
   ImageList list = training_list(3);
+  expect_error<ConfigError>([&] { hold_out_fold(list, 2, 3); }, "fold 3 of 2");
   expect_error<ConfigError>([&] { hold_out_fold(list, 4, 1); },
                             "3 training classes", "4 folds", "train.folds");
   ImageList own = small_list();

@@ -126,6 +126,9 @@ TEST(TypedLosses, CheckWhatTheyAreGiven) {
   expect_error<c10::ValueError>(
       [&] { loss(batch.embeddings, batch.labels.to(at::kInt)); }, "labels",
       "int64");
+  expect_error<c10::ValueError>(
+      [&] { TripletAll()(batch.embeddings.to(at::kHalf), batch.labels); },
+      "float32 or float64 [M, D], got Half");
   Tensor spoilt = batch.embeddings.clone();
   spoilt[3][1] = std::numeric_limits<float>::quiet_NaN();
   expect_error<c10::ValueError>([&] { loss(spoilt, batch.labels); }, "row 3",

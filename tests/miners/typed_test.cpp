@@ -101,7 +101,12 @@ TEST(TypedMiners, SayWhatIsWrongWithTheInput) {
       [&] {
         miner(x.to(torch::kLong), labels_of({1, 1, 2}));
       },
-      "embeddings must be floating point");
+      "embeddings must be float32 or float64");
+  expect_error<c10::ValueError>(
+      [&] {
+        miner(x.to(torch::kHalf), labels_of({1, 1, 2}));
+      },
+      "embeddings must be float32 or float64");
   expect_error<c10::ValueError>(
       [&] {
         miner(x, labels_of({1, 2}));

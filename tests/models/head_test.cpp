@@ -8,6 +8,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/models/backbones.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/torch/hostile_rows.h"
 #include "tests/support/torch/tensors.h"
@@ -210,6 +211,7 @@ TEST(Head, RefusesBadOptions) {
   refused("{gem_p: 0}", "model.head.gem_p", "greater than 0");
   refused("{init: normal}", "model.head.init", "one of uniform, he_normal");
   refused("{layer_norm: both}", "one of none, before, after");
+  expect_error<ConfigError>([] { Head({.dim = 0}, Convnet()); }, "head.dim");
 }
 
 TEST(Head, NormalisesBeforeTheLinearLayer) {

@@ -7,6 +7,7 @@
 
 #include "kith/core/memory.h"
 #include "kith/losses/loss.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/torch/loss_subjects.h"
 #include "tests/support/torch/losses.h"
 #include "tests/support/torch/tensors.h"
@@ -207,6 +208,30 @@ TEST(Multistage, HalvesItsChunks) {
   Multistage single(*net, c10::kCPU, 1, KeepGraphs::kNone);
   single.embed(pictures(), 1);
   EXPECT_FALSE(single.halve_sub_batch());
+}
+
+TEST(Multistage, SaysWhatIsWrongWithItsInput) {
+  const auto refused = [](auto call, const auto&... parts) {
+    expect_error<c10::ValueError>(call, parts...);
+  };
+  const auto net = make_net("{name: convnet, width: 4}");
+  refused([&] { Multistage(*net, c10::kCPU, -1, KeepGraphs::kNone); },
+          "sub-batch", "-1");
+  refused(
+      [&] {
+        Multistage(std::shared_ptr<torch::nn::LinearImpl>(), c10::kCPU, 0);
+      },
+      "module");
+  Multistage multistage(*net, c10::kCPU, 7, KeepGraphs::kNone);
+  refused([&] { multistage.embed(pictures().slice(0, 0, 0), 1); },
+          "at least one picture", "[0, 16, 16, 1]");
+  refused([&] { multistage.backward(torch::zeros({kImages, 8})); }, "embed()");
+  multistage.embed(pictures(), 1);
+  refused(
+      [&] {
+        multistage.backward(torch::zeros({2, 8}));
+      },
+      "[24, D]", "[2, 8]");
 }
 
 /// The pictures of a batch in three sizes, and the order they are in.

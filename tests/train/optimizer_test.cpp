@@ -304,6 +304,25 @@ TEST(Optimizers, RefuseBadOptions) {
   refused("{name: sgd, decay_norms_and_biases: true}", "decay_norms");
 }
 
+TEST(Optimizers, RefuseWhatAreNoParameters) {
+  const Tensor x = torch::ones({2}).requires_grad_(true);
+  expect_error<c10::ValueError>(
+      [&] {
+        AdamOptimizer({}, {{"w", Tensor()}});
+      },
+      "'w'", "no parameter");
+  expect_error<c10::ValueError>(
+      [&] {
+        AdamOptimizer({}, {{"w", 2 * x}});
+      },
+      "'w'", "leaf");
+  expect_error<c10::ValueError>(
+      [&] {
+        AdamOptimizer({}, {{"w", x}, {"w", x}});
+      },
+      "two parameters are called 'w'");
+}
+
 TEST(ClipGradients, ScalesTheJointNormDown) {
   const NamedTensors p = {{"a", torch::zeros({2}).requires_grad_()},
                           {"b", torch::zeros({1}).requires_grad_()},
