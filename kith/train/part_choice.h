@@ -39,8 +39,12 @@ class PartChoice {
   }
 
   template <std::derived_from<Base> Type>
-  PartChoice(std::shared_ptr<Type> object)  // NOLINT: an object is a choice
-      : type_(&typeid(*object)) {
+  PartChoice(std::shared_ptr<Type> object) {  // NOLINT: an object is a choice
+    if (object == nullptr) {
+      *this = PartChoice(nullptr);
+      return;
+    }
+    type_ = &typeid(*object);
     make_ = [object](const Args&...) -> std::shared_ptr<Base> {
       return object;
     };

@@ -91,9 +91,15 @@ void Trainer::make_optimizer(const TrainerParts& parts) {
   context.classes = split_.classes();
   context.dim = net_->dim();
   context.seed = static_cast<uint64_t>(config_.train.seed);
-  objective_ =
-      std::make_unique<Objective>(config_, parts.loss.make(context),
-                                  parts.miner.make(), net_->dim(), device_);
+  std::shared_ptr<Loss> made = parts.loss.make(context);
+  if (made->classes() > 0 && made->classes() < context.classes) {
+    throw ConfigError("the loss has parameters for " +
+                      std::to_string(made->classes()) +
+                      " classes, but the training images have " +
+                      std::to_string(context.classes));
+  }
+  objective_ = std::make_unique<Objective>(
+      config_, std::move(made), parts.miner.make(), net_->dim(), device_);
 
   NamedTensors parameters = net_->weights();
   const NamedTensors& learnt = objective_->parameters();

@@ -14,6 +14,7 @@
 #include "kith/core/file.h"
 #include "kith/data/augmentations.h"
 #include "kith/data/generated_sets.h"
+#include "kith/losses/proxy_anchor.h"
 #include "kith/losses/recall_at_k.h"
 #include "kith/models/backbones.h"
 #include "kith/run/checkpoint.h"
@@ -221,6 +222,17 @@ TEST_F(OwnTraining, ChecksWhatItIsGiven) {
   Trainer(parts, data_, folder.path(), c10::kCPU, silent_progress());
   EXPECT_THAT(log.warnings(),
               ::testing::Contains(HasSubstr("OwnNetworkOptions::l2 is false")));
+}
+
+TEST_F(OwnTraining, ChecksTheObjectsItIsGiven) {
+  const TempDir folder;
+  TrainerParts parts = tiny_parts(own_tiny_net());
+  parts.loss = std::shared_ptr<RecallAtK>();
+  expect_error<ConfigError>([&] { run(parts, folder); }, "'loss'", "nullptr");
+  parts.loss = std::make_shared<ProxyAnchor>(
+      ProxyAnchorOptions{}, LossContext{.classes = 2, .dim = parts.net->dim()});
+  expect_error<ConfigError>([&] { run(parts, folder); },
+                            "parameters for 2 classes");
 }
 
 // A module and tensors of the user, without Trainer and EmbeddingNet.
