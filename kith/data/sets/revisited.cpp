@@ -141,8 +141,8 @@ void RevisitedOptions::describe(OptionSet& set) {
           "the only file gnd_*.pkl or gnd_*.json of the folder.");
   set.add("images", images, "The folder of the images NAME.jpg.").not_empty();
   set.add("distractors", distractors,
-          "A file of names of images, one a line (revisitop1m.txt), that the "
-          "gallery has besides. Empty: none.");
+          "A file of names of images, one per line (revisitop1m.txt), that the "
+          "gallery also holds. Empty: none.");
   set.add("distractor_images", distractor_images, "The folder of those.");
   set.add("crop", crop, "Crop each query to its box.");
 }
