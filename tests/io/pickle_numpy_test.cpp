@@ -110,8 +110,8 @@ TEST(PickleNumpy, RefusesWhatItCannotRead) {
   expect_array_refused(array("(I1\nt", dtype("i8", ">"), eight), "big-endian");
   expect_array_refused(array("(I1\nt", dtype("O8"), "(lN"), "'O8'", "int32");
   expect_array_refused(array("(I1\nt", dtype("U2"), eight), "'U2'", "float64");
-  expect_array_refused(array("(I1\nt", "Vi8\n", eight), "no dtype");
-  expect_array_refused(array("(I1\nt", dtype("i8"), "I5\n"), "no bytes");
+  expect_array_refused(array("(I1\nt", "Vi8\n", eight), "not a dtype");
+  expect_array_refused(array("(I1\nt", dtype("i8"), "I5\n"), "not bytes");
   expect_array_refused(array("I1\n", dtype("i8"), eight), "shape");
   expect_array_refused(array("(Vx\nt", dtype("i8"), eight), "integers");
 }

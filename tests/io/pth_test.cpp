@@ -230,8 +230,8 @@ TEST_F(PthTest, RefusesIdsThatAreNoStorages) {
                  p_str("cpu"), p_int(6)}),
         p_tuple({p_str("storage"), p_global("torch", "FloatStorage"),
                  p_str("0"), p_str("cpu"), p_int(-6)})}) {
-    expect_tensor_refused(id + "Q", "no storage");
-    expect_tensor_refused(id + "Q0N", "no storage");
+    expect_tensor_refused(id + "Q", "not a storage");
+    expect_tensor_refused(id + "Q0N", "not a storage");
   }
   expect_tensor_refused(p_tuple({p_str("storage"), p_global("torch", "Tensor"),
                                  p_str("0"), p_str("cpu"), p_int(6)}) +
