@@ -6,6 +6,7 @@
 #include <c10/core/DeviceGuard.h>
 #include <torch/torch.h>
 
+#include "kith/ops/block_plan.h"
 #include "kith/ops/class_ops.h"
 #include "kith/ops/gpu.h"
 #include "kith/ops/row_side.h"
@@ -33,8 +34,8 @@ class Walk {
         with_gradient_(with_gradient),
         euclidean_(loss.euclidean && !input.mixed.defined()),
         cuda_(input.rows.is_cuda()),
-        options_(input.rows.options().requires_grad(false)) {
-    sort(input);
+        options_(input.rows.options().requires_grad(false)),
+        sides_(input, euclidean_) {
     if constexpr (sizeof(T) == sizeof(float)) {
       kernels_ = cuda_ ? loss.cuda_float : loss.cpu_float;
     } else {
@@ -47,14 +48,20 @@ class Walk {
     sizes_ = kernels_.sizes(loss_.params);
     check_table_size();
     make_table();
-    plan_blocks();
+    blocks_ = plan_blocks(sides_, {.type_bytes = sizeof(T),
+                                   .budget = bytes_for_blocks(),
+                                   .edge = limits_.edge,
+                                   .on_gpu = cuda_,
+                                   .twice = with_gradient_});
+    kept_.resize(blocks_.keep ? blocks_.rows.size() * blocks_.columns.size()
+                              : 0);
   }
 
   RowOutput run() {
     const ProductPrecision precision(limits_.tf32);
     RowOutput output;
     output.rows = table_.count;
-    output.without_positives = without_positives_;
+    output.without_positives = sides_.without_positives;
     class_similarities();
     each_row(
         [&](const RowLaunch& l) { kernels_.open(loss_.params, table_, l); });
@@ -69,12 +76,14 @@ class Walk {
         [&](const RowLaunch& l) { kernels_.close(loss_.params, table_, l); });
     output.value = keep_bad_visible(value_.sum()).to(kType<T>);
     if (!with_gradient_) return output;
-    rows_->dx = torch::empty_like(rows_->x);
-    if (columns_) columns_->dx = torch::empty_like(columns_->x);
+    sides_.rows->dx = torch::empty_like(sides_.rows->x);
+    if (sides_.columns) {
+      sides_.columns->dx = torch::empty_like(sides_.columns->x);
+    }
     second_walk();
     class_gradients();
-    output.row_gradient = rows_->gradient();
-    if (columns_) output.column_gradient = columns_->gradient();
+    output.row_gradient = sides_.rows->gradient();
+    if (sides_.columns) output.column_gradient = sides_.columns->gradient();
     return output;
   }
 
@@ -84,58 +93,33 @@ class Walk {
   /// the rows are the columns close() sees it, in the product of a row with
   /// itself; a distance from itself tells nothing.
   Tensor keep_bad_visible(const Tensor& value) {
-    if (columns_) return value + (rows_->x.norm() + columns_->x.norm()) * 0;
-    return euclidean_ ? value + rows_->half_square.sum() * 0 : value;
+    if (sides_.columns) {
+      return value + (sides_.rows->x.norm() + sides_.columns->x.norm()) * 0;
+    }
+    return euclidean_ ? value + sides_.rows->half_square.sum() * 0 : value;
   }
 
-  RowSide& columns() { return columns_ ? *columns_ : *rows_; }
+  const RowSide& columns() const { return sides_.column_side(); }
   static T* data(const Tensor& t) {
     return t.defined() ? t.data_ptr<T>() : nullptr;
   }
 
-  void sort(const RowInput& input) {
-    if (!input.columns.defined()) {
-      SortedBatch batch = sort_batch(input.row_labels, input.mixed);
-      ranges_ = batch.ranges;
-      real_ranges_ = batch.example_ranges;
-      without_positives_ = ranges_.alone;
-      rows_ = std::make_unique<RowSide>(input.rows, std::move(batch.set),
-                                        input.normalize, euclidean_);
-      return;
-    }
-    rows_ =
-        std::make_unique<RowSide>(input.rows, sort_by_label(input.row_labels),
-                                  input.normalize, euclidean_);
-    columns_ = std::make_unique<RowSide>(input.columns,
-                                         sort_by_label(input.column_labels),
-                                         input.normalize, euclidean_);
-    ranges_ = class_ranges(rows_->set.labels, columns_->set.labels);
-    self_ = in_sorted_columns(input.self);
-    target_ = in_sorted_columns(input.target);
-    if (!self_.defined()) {
-      self_ = torch::full({rows_->set.items}, -1, options_.dtype(torch::kLong));
-    }
-    const Tensor positives =
-        ranges_.last - ranges_.first - (self_ >= 0).to(torch::kLong);
-    without_positives_ = (positives == 0).sum().template item<int64_t>();
-  }
-
   void make_table() {
-    const SortedSet& set = rows_->set;
+    const SortedSet& set = sides_.rows->set;
     const auto doubles = options_.dtype(torch::kDouble);
-    similarity_ = torch::empty({ranges_.slots}, options_);
-    gradient_ = torch::empty({ranges_.slots}, options_);
-    notes_ = torch::empty({sizes_.slot_fields, ranges_.slots}, options_);
+    similarity_ = torch::empty({sides_.ranges.slots}, options_);
+    gradient_ = torch::empty({sides_.ranges.slots}, options_);
+    notes_ = torch::empty({sizes_.slot_fields, sides_.ranges.slots}, options_);
     fields_ = torch::empty({set.items, sizes_.fields}, options_);
     value_ = torch::empty({set.items}, doubles);
     shares_ = torch::empty({set.items, sizes_.totals}, doubles);
     table_.count = set.items;
-    table_.first = ints(ranges_.first);
-    table_.last = ints(ranges_.last);
-    table_.self = ints(self_);  // null without a database
-    table_.target = ints(target_);
-    table_.slot = ints(ranges_.slot);
-    table_.slots = ranges_.slots;
+    table_.first = ints(sides_.ranges.first);
+    table_.last = ints(sides_.ranges.last);
+    table_.self = ints(sides_.self);  // null without a database
+    table_.target = ints(sides_.target);
+    table_.slot = ints(sides_.ranges.slot);
+    table_.slots = sides_.ranges.slots;
     table_.similarity = data(similarity_);
     table_.gradient = data(gradient_);
     table_.notes = data(notes_);
@@ -145,79 +129,38 @@ class Walk {
     table_.slopes = slopes_.template data_ptr<uint8_t>();
     table_.value = value_.template data_ptr<double>();
     table_.shares = shares_.template data_ptr<double>();
-    if (rows_->set.mixed()) {
+    if (sides_.rows->set.mixed()) {
       // Pairs within classes of the examples, which the items' are mixed from.
-      real_slots_ = torch::empty({real_ranges_.slots}, options_);
+      real_slots_ = torch::empty({sides_.example_ranges.slots}, options_);
     }
-  }
-
-  /// Positions in the columns as given, by rows as given, -> the same among
-  /// the sorted ones.
-  Tensor in_sorted_columns(const Tensor& positions) {
-    if (!positions.defined()) return {};
-    const Tensor& order = columns_->set.order;
-    const Tensor place = torch::empty_like(order).index_copy_(
-        0, order, torch::arange(order.size(0), order.options()));
-    const Tensor mine = positions.index_select(0, rows_->set.order);
-    if (order.size(0) == 0) return mine;  // -1: none has a place
-    return torch::where(mine >= 0, place.index_select(0, mine.clamp_min(0)),
-                        mine);
   }
 
   int64_t budget() const { return limits_.memory_mb << 20; }
 
   /// Bytes of the tables of pairs within classes.
   double table_bytes() const {
-    return static_cast<double>(ranges_.slots) * sizeof(T) *
+    return static_cast<double>(sides_.ranges.slots) * sizeof(T) *
            static_cast<double>(2 + sizes_.slot_fields);
   }
 
   void check_table_size() const {
     TORCH_CHECK_VALUE(
         table_bytes() <= static_cast<double>(budget()),
-        "the classes of this batch are too large: ", ranges_.slots,
+        "the classes of this batch are too large: ", sides_.ranges.slots,
         " pairs within classes need ", std::ceil(table_bytes() / (1 << 20)),
         " MB, but memory_mb is ", limits_.memory_mb,
         "; use fewer examples of a class, or a larger memory_mb");
   }
 
-  /// Blocks of equal edges that the budget holds; kept between the two walks
-  /// if it holds all of them.
-  void plan_blocks() {
-    const double left = std::max(static_cast<double>(budget()) - table_bytes(),
-                                 double{1 << 20});
-    // Numbers of a block with virtual examples for each without.
-    const double growth =
-        static_cast<double>(rows_->set.items) /
-        static_cast<double>(std::max<int64_t>(rows_->set.examples, 1));
-    const double mixed = rows_->set.mixed() ? growth * growth : 0;
-    auto edge = static_cast<int64_t>(std::sqrt(left / sizeof(T) / (1 + mixed)));
-    // BLAS libraries like even sizes.
-    if (edge > kEvenEdge) edge = edge / kEvenEdge * kEvenEdge;
-    // Larger blocks only leave the caches. With virtual examples it is the
-    // mixed block that counts.
-    int64_t most = cuda_ ? kMostEdgeOnGpu : kMostEdge;
-    if (rows_->set.mixed()) {
-      const double items = cuda_ ? kMostItemsOnGpu : kMostItems;
-      most = static_cast<int64_t>(items / growth);
-    }
-    if (limits_.edge > 0) most = limits_.edge;
-    edge = std::clamp<int64_t>(edge, 1, std::max<int64_t>(most, 1));
-    row_parts_ = cut(rows_->set, edge);
-    column_parts_ = columns_ ? cut(columns_->set, edge) : row_parts_;
-    const auto rows = static_cast<double>(rows_->set.examples);
-    const auto columns_count = static_cast<double>(columns().set.examples);
-    const double block = std::min<double>(rows, static_cast<double>(edge));
-    keep_ = with_gradient_ &&
-            (rows * columns_count + block * block * mixed) * sizeof(T) <= left;
-    kept_.resize(keep_ ? row_parts_.size() * column_parts_.size() : 0);
+  double bytes_for_blocks() const {
+    return std::max(static_cast<double>(budget()) - table_bytes(),
+                    double{1 << 20});
   }
 
   /// Whether waking other threads takes longer than all the work.
   bool is_small() const {
     constexpr int64_t kSimilarities = 1 << 16;
-    const auto& columns = columns_ ? columns_ : rows_;
-    return rows_->set.items * columns->set.items <= kSimilarities;
+    return sides_.rows->set.items * columns().set.items <= kSimilarities;
   }
 
   /// Calls f with all rows: in parallel ranges on the CPU, once for a GPU.
@@ -239,12 +182,13 @@ class Walk {
 
   ClassPairs<T> class_pairs() {
     ClassPairs<T> pairs;
-    const ClassRanges& ranges = rows_->set.mixed() ? real_ranges_ : ranges_;
-    pairs.x = data(rows_->x);
+    const ClassRanges& ranges =
+        sides_.rows->set.mixed() ? sides_.example_ranges : sides_.ranges;
+    pairs.x = data(sides_.rows->x);
     pairs.y = data(columns().x);
-    pairs.rows = rows_->set.examples;
+    pairs.rows = sides_.rows->set.examples;
     pairs.columns = columns().set.examples;
-    pairs.dim = rows_->x.size(1);
+    pairs.dim = sides_.rows->x.size(1);
     pairs.first = ints(ranges.first);
     pairs.last = ints(ranges.last);
     pairs.slot = ints(ranges.slot);
@@ -254,46 +198,46 @@ class Walk {
 
   MixedSlots<T> mixed_slots(const Tensor& items) const {
     return {data(real_slots_),
-            ints(real_ranges_.first),
-            ints(real_ranges_.last),
-            ints(real_ranges_.slot),
+            ints(sides_.example_ranges.first),
+            ints(sides_.example_ranges.last),
+            ints(sides_.example_ranges.slot),
             data(items),
-            ints(ranges_.first),
-            ints(ranges_.last),
-            ints(ranges_.slot)};
+            ints(sides_.ranges.first),
+            ints(sides_.ranges.last),
+            ints(sides_.ranges.slot)};
   }
 
   void class_similarities() {
-    const bool mixed = rows_->set.mixed();
+    const bool mixed = sides_.rows->set.mixed();
     const ClassPairs<T> pairs = class_pairs();
     T* to = data(mixed ? real_slots_ : similarity_);
     in_parallel(pairs.rows, 16,
                 [&](const RowLaunch& l) { ops_->similarities(pairs, to, l); });
     if (!mixed) return;
-    in_parallel(rows_->set.items, 16, [&](const RowLaunch& l) {
-      ops_->mix_slots(rows_->items(), mixed_slots(similarity_), l);
+    in_parallel(sides_.rows->set.items, 16, [&](const RowLaunch& l) {
+      ops_->mix_slots(sides_.rows->items(), mixed_slots(similarity_), l);
     });
   }
 
   void class_gradients() {
-    const bool mixed = rows_->set.mixed();
+    const bool mixed = sides_.rows->set.mixed();
     if (mixed) {
-      in_parallel(rows_->set.examples, 16, [&](const RowLaunch& l) {
-        ops_->unmix_slots(rows_->items(), mixed_slots(gradient_), l);
+      in_parallel(sides_.rows->set.examples, 16, [&](const RowLaunch& l) {
+        ops_->unmix_slots(sides_.rows->items(), mixed_slots(gradient_), l);
       });
     }
     const ClassPairs<T> pairs = class_pairs();
     const T* from = data(mixed ? real_slots_ : gradient_);
     in_parallel(pairs.rows, 16, [&](const RowLaunch& l) {
-      ops_->row_gradients(pairs, from, /*both_sides=*/!columns_,
-                          data(rows_->dx), l);
+      ops_->row_gradients(pairs, from, /*both_sides=*/!sides_.columns,
+                          data(sides_.rows->dx), l);
     });
-    if (!columns_) return;
+    if (!sides_.columns) return;
     const ClassRanges back =
-        class_ranges(columns_->set.labels, rows_->set.labels);
+        class_ranges(sides_.columns->set.labels, sides_.rows->set.labels);
     const ColumnRanges ranges{ints(back.first), ints(back.last)};
     in_parallel(pairs.columns, 16, [&](const RowLaunch& l) {
-      ops_->column_gradients(pairs, ranges, from, data(columns_->dx), l);
+      ops_->column_gradients(pairs, ranges, from, data(sides_.columns->dx), l);
     });
   }
 
@@ -312,22 +256,17 @@ class Walk {
 
   /// The similarities of a block of examples.
   Tensor products(size_t row_part, size_t column_part) {
-    const Stretch& i = row_parts_[row_part];
-    const Stretch& j = column_parts_[column_part];
+    const Stretch& i = blocks_.rows[row_part];
+    const Stretch& j = blocks_.columns[column_part];
     Tensor* store = &block_;
-    if (keep_) {
-      store = &kept_[row_part * column_parts_.size() + column_part];
+    if (blocks_.keep) {
+      store = &kept_[row_part * blocks_.columns.size() + column_part];
       if (store->defined()) {
         return buffer(i.end - i.begin, j.end - j.begin, *store);
       }
     }
     Tensor s = buffer(i.end - i.begin, j.end - j.begin, *store);
-    at::mm_out(s, rows_->x.slice(0, i.begin, i.end),
-               columns().x.slice(0, j.begin, j.end).t());
-    if (euclidean_) {
-      s.sub_(rows_->half_square.slice(0, i.begin, i.end).unsqueeze(1));
-      s.sub_(columns().half_square.slice(0, j.begin, j.end)).add_(1);
-    }
+    sides_.similarities(i, j, s);
     return s;
   }
 
@@ -337,11 +276,11 @@ class Walk {
 
   /// The similarities of a block of items.
   Tensor mixed_block(const Tensor& s, const Stretch& i, const Stretch& j) {
-    if (!rows_->set.mixed()) return s;
+    if (!sides_.rows->set.mixed()) return s;
     Tensor mixed =
         buffer(i.item_end - i.item_begin, j.item_end - j.item_begin, mixed_);
     in_parallel(mixed.size(0), 16, [&](const RowLaunch& l) {
-      ops_->mix_tile(rows_->items(i), rows_->items(j),
+      ops_->mix_tile(sides_.rows->items(i), sides_.rows->items(j),
                      tile(s, i.begin, j.begin),
                      tile(mixed, i.item_begin, j.item_begin), l);
     });
@@ -349,10 +288,10 @@ class Walk {
   }
 
   void first_walk() {
-    for (size_t a = 0; a < row_parts_.size(); ++a) {
-      for (size_t b = 0; b < column_parts_.size(); ++b) {
-        const Stretch& i = row_parts_[a];
-        const Stretch& j = column_parts_[b];
+    for (size_t a = 0; a < blocks_.rows.size(); ++a) {
+      for (size_t b = 0; b < blocks_.columns.size(); ++b) {
+        const Stretch& i = blocks_.rows[a];
+        const Stretch& j = blocks_.columns[b];
         const Tensor s = mixed_block(products(a, b), i, j);
         const Tile<T> t = tile(s, i.item_begin, j.item_begin);
         in_parallel(t.rows, 16, [&](const RowLaunch& l) {
@@ -363,23 +302,25 @@ class Walk {
   }
 
   void second_walk() {
-    if (column_parts_.empty() || row_parts_.empty()) {  // nothing is written
-      rows_->dx.zero_();
-      columns().dx.zero_();
+    if (blocks_.columns.empty() || blocks_.rows.empty()) {
+      // Nothing else is written.
+      sides_.rows->dx.zero_();
+      sides_.column_side().dx.zero_();
     }
-    for (size_t a = 0; a < row_parts_.size(); ++a) {
+    for (size_t a = 0; a < blocks_.rows.size(); ++a) {
       // A block on or above the diagonal stands for its mirror image too.
-      for (size_t b = columns_ ? 0 : a; b < column_parts_.size(); ++b) {
-        const Stretch& i = row_parts_[a];
-        const Stretch& j = column_parts_[b];
+      for (size_t b = sides_.columns ? 0 : a; b < blocks_.columns.size(); ++b) {
+        const Stretch& i = blocks_.rows[a];
+        const Stretch& j = blocks_.columns[b];
         Tensor s = products(a, b);
         const Tensor w = mixed_block(s, i, j);
         const Tile<T> t = tile(w, i.item_begin, j.item_begin);
         in_parallel(t.rows, 64, [&](const RowLaunch& l) {
-          kernels_.slope(loss_.params, table_, t, /*both_sides=*/!columns_, l);
+          kernels_.slope(loss_.params, table_, t,
+                         /*both_sides=*/!sides_.columns, l);
         });
-        if (rows_->set.mixed()) unmix(w, s, i, j);
-        add_products(s, a, b);
+        if (sides_.rows->set.mixed()) unmix(w, s, i, j);
+        sides_.add_gradient(s, i, j);
       }
     }
   }
@@ -387,44 +328,11 @@ class Walk {
   void unmix(const Tensor& mixed, Tensor& w, const Stretch& i,
              const Stretch& j) {
     in_parallel(w.size(0), 16, [&](const RowLaunch& l) {
-      ops_->unmix_tile(rows_->items(i), rows_->items(j),
+      ops_->unmix_tile(sides_.rows->items(i), sides_.rows->items(j),
                        tile(mixed, i.item_begin, j.item_begin),
                        tile(w, i.begin, j.begin), l);
     });
   }
-
-  /// dX_I += W X_J and, unless the block is its own mirror image, dX_J +=
-  /// W^T X_I.
-  void add_products(const Tensor& w, size_t a, size_t b) {
-    const Stretch& i = row_parts_[a];
-    const Stretch& j = column_parts_[b];
-    const Tensor xi = rows_->x.slice(0, i.begin, i.end);
-    const Tensor xj = columns().x.slice(0, j.begin, j.end);
-    Tensor di = rows_->dx.slice(0, i.begin, i.end);
-    // Without a database, rows after the first part were columns before.
-    add_product(di, w, xj, /*first=*/b == 0 && (columns_ || a == 0));
-    if (euclidean_) di.addcmul_(w.sum(1, /*keepdim=*/true), xi, -1);
-    if (!columns_ && a == b) return;
-    Tensor dj = columns().dx.slice(0, j.begin, j.end);
-    add_product(dj, w.t(), xi, /*first=*/a == 0);
-    if (euclidean_) dj.addcmul_(w.sum(0).unsqueeze(1), xj, -1);
-  }
-
-  /// to = a b, or to += a b.
-  static void add_product(Tensor& to, const Tensor& a, const Tensor& b,
-                          bool first) {
-    if (first) {
-      at::mm_out(to, a, b);
-    } else {
-      to.addmm_(a, b);
-    }
-  }
-
-  static constexpr int64_t kEvenEdge = 128;
-  static constexpr int64_t kMostEdge = 4096;
-  static constexpr int64_t kMostEdgeOnGpu = 8192;
-  static constexpr int64_t kMostItems = 2560;
-  static constexpr int64_t kMostItemsOnGpu = 5120;
 
   const RowLoss& loss_;
   RowLimits limits_;
@@ -432,21 +340,15 @@ class Walk {
   bool euclidean_;
   bool cuda_;
   at::TensorOptions options_;
+  RowSides sides_;
   RowKernels<T> kernels_;
   const ClassOps<T>* ops_ = nullptr;
   RowSizes sizes_;
-  std::unique_ptr<RowSide> rows_;
-  std::unique_ptr<RowSide> columns_;  ///< Null if the rows are the columns.
-  ClassRanges ranges_;
-  ClassRanges real_ranges_;
   RowTable<T> table_;
-  int64_t without_positives_ = 0;
-  std::vector<Stretch> row_parts_;
-  std::vector<Stretch> column_parts_;
-  bool keep_ = false;
+  BlockPlan blocks_;
   std::vector<Tensor> kept_;
   // What table_ points to, and buffers.
-  Tensor self_, target_, similarity_, gradient_, notes_, fields_, value_;
+  Tensor similarity_, gradient_, notes_, fields_, value_;
   Tensor slopes_;
   Tensor shares_, totals_, real_slots_, block_, mixed_;
 };

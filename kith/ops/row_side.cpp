@@ -7,6 +7,32 @@
 #include "kith/ops/pairwise.h"
 
 namespace kith {
+namespace {
+
+/// Positions in the columns as given, by rows as given, -> the same among the
+/// sorted ones.
+Tensor in_sorted_columns(const Tensor& positions, const RowSide& rows,
+                         const RowSide& columns) {
+  if (!positions.defined()) return {};
+  const Tensor& order = columns.set.order;
+  const Tensor place = torch::empty_like(order).index_copy_(
+      0, order, torch::arange(order.size(0), order.options()));
+  const Tensor mine = positions.index_select(0, rows.set.order);
+  if (order.size(0) == 0) return mine;  // -1: none has a place
+  return torch::where(mine >= 0, place.index_select(0, mine.clamp_min(0)),
+                      mine);
+}
+
+/// to = a b, or to += a b.
+void add_product(Tensor& to, const Tensor& a, const Tensor& b, bool first) {
+  if (first) {
+    at::mm_out(to, a, b);
+  } else {
+    to.addmm_(a, b);
+  }
+}
+
+}  // namespace
 
 RowSide::RowSide(const Tensor& vectors, SortedSet sorted, bool normalize,
                  bool euclidean)
@@ -43,6 +69,60 @@ MixedItems RowSide::items(const Stretch& part) const {
   items.example0 = part.begin;
   items.item0 = part.item_begin;
   return items;
+}
+
+RowSides::RowSides(const RowInput& input, bool is_euclidean)
+    : euclidean(is_euclidean) {
+  const auto side = [&](const Tensor& vectors, SortedSet set) {
+    return std::make_unique<RowSide>(vectors, std::move(set), input.normalize,
+                                     euclidean);
+  };
+  if (!input.columns.defined()) {
+    SortedBatch batch = sort_batch(input.row_labels, input.mixed);
+    ranges = batch.ranges;
+    example_ranges = batch.example_ranges;
+    without_positives = ranges.alone;
+    rows = side(input.rows, std::move(batch.set));
+    return;
+  }
+  rows = side(input.rows, sort_by_label(input.row_labels));
+  columns = side(input.columns, sort_by_label(input.column_labels));
+  ranges = class_ranges(rows->set.labels, columns->set.labels);
+  self = in_sorted_columns(input.self, *rows, *columns);
+  target = in_sorted_columns(input.target, *rows, *columns);
+  if (!self.defined()) {
+    self = torch::full(
+        {rows->set.items}, -1,
+        input.rows.options().requires_grad(false).dtype(torch::kLong));
+  }
+  const Tensor positives =
+      ranges.last - ranges.first - (self >= 0).to(torch::kLong);
+  without_positives = (positives == 0).sum().item<int64_t>();
+}
+
+void RowSides::similarities(const Stretch& i, const Stretch& j,
+                            Tensor& s) const {
+  const RowSide& others = column_side();
+  at::mm_out(s, rows->x.slice(0, i.begin, i.end),
+             others.x.slice(0, j.begin, j.end).t());
+  if (!euclidean) return;
+  s.sub_(rows->half_square.slice(0, i.begin, i.end).unsqueeze(1));
+  s.sub_(others.half_square.slice(0, j.begin, j.end)).add_(1);
+}
+
+void RowSides::add_gradient(const Tensor& w, const Stretch& i,
+                            const Stretch& j) {
+  RowSide& others = column_side();
+  const Tensor xi = rows->x.slice(0, i.begin, i.end);
+  const Tensor xj = others.x.slice(0, j.begin, j.end);
+  Tensor di = rows->dx.slice(0, i.begin, i.end);
+  // Without a database, rows after the first part were columns before.
+  add_product(di, w, xj, /*first=*/j.begin == 0 && (columns || i.begin == 0));
+  if (euclidean) di.addcmul_(w.sum(1, /*keepdim=*/true), xi, -1);
+  if (!columns && i.begin == j.begin) return;
+  Tensor dj = others.dx.slice(0, j.begin, j.end);
+  add_product(dj, w.t(), xi, /*first=*/i.begin == 0);
+  if (euclidean) dj.addcmul_(w.sum(0).unsqueeze(1), xj, -1);
 }
 
 }  // namespace kith

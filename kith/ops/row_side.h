@@ -1,6 +1,9 @@
 #pragma once
 
+#include <memory>
+
 #include "kith/ops/class_ops.h"
+#include "kith/ops/row_engine.h"
 #include "kith/ops/row_layout.h"
 
 namespace kith {
@@ -24,6 +27,31 @@ struct RowSide {
   /// The virtual examples of a stretch, or all, as kernels take them.
   MixedItems items(const Stretch& part) const;
   MixedItems items() const { return items({0, set.examples, 0, set.items}); }
+};
+
+/// Both sides of a walk, and what is known of their labels.
+struct RowSides {
+  std::unique_ptr<RowSide> rows;
+  std::unique_ptr<RowSide> columns;  ///< Null if the rows are the columns.
+  ClassRanges ranges;                ///< Of the items.
+  ClassRanges example_ranges;        ///< With virtual examples only.
+  Tensor self;    ///< [R] as RowInput::self, sorted; null without columns
+  Tensor target;  ///< [R] the same of RowInput::target
+  int64_t without_positives = 0;
+  bool euclidean = false;
+
+  RowSides(const RowInput& input, bool is_euclidean);
+
+  RowSide& column_side() { return columns ? *columns : *rows; }
+  const RowSide& column_side() const { return columns ? *columns : *rows; }
+
+  /// S = X_I X_J^T, or what stands for distances, of two stretches of examples.
+  void similarities(const Stretch& i, const Stretch& j, Tensor& s) const;
+
+  /// dX_I += W X_J and, unless the block is its own mirror image, dX_J +=
+  /// W^T X_I. Blocks come row by row; without columns those on and above the
+  /// diagonal. The first to write a stretch does not add.
+  void add_gradient(const Tensor& w, const Stretch& i, const Stretch& j);
 };
 
 }  // namespace kith

@@ -1,0 +1,49 @@
+#include "kith/ops/block_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kith {
+namespace {
+
+constexpr int64_t kEvenEdge = 128;
+constexpr int64_t kMostEdge = 4096;
+constexpr int64_t kMostEdgeOnGpu = 8192;
+constexpr int64_t kMostItems = 2560;
+constexpr int64_t kMostItemsOnGpu = 5120;
+
+}  // namespace
+
+BlockPlan plan_blocks(const RowSides& sides, const BlockLimits& limits) {
+  const SortedSet& set = sides.rows->set;
+  const auto type_bytes = static_cast<double>(limits.type_bytes);
+  // Numbers of a block with virtual examples for each without.
+  const double growth = static_cast<double>(set.items) /
+                        static_cast<double>(std::max<int64_t>(set.examples, 1));
+  const double mixed = set.mixed() ? growth * growth : 0;
+  auto edge =
+      static_cast<int64_t>(std::sqrt(limits.budget / type_bytes / (1 + mixed)));
+  // BLAS libraries like even sizes.
+  if (edge > kEvenEdge) edge = edge / kEvenEdge * kEvenEdge;
+  // Larger blocks only leave the caches. With virtual examples it is the mixed
+  // block that counts.
+  int64_t most = limits.on_gpu ? kMostEdgeOnGpu : kMostEdge;
+  if (set.mixed()) {
+    const double items = limits.on_gpu ? kMostItemsOnGpu : kMostItems;
+    most = static_cast<int64_t>(items / growth);
+  }
+  if (limits.edge > 0) most = limits.edge;
+  edge = std::clamp<int64_t>(edge, 1, std::max<int64_t>(most, 1));
+  BlockPlan plan;
+  plan.rows = cut(set, edge);
+  plan.columns = sides.columns ? cut(sides.columns->set, edge) : plan.rows;
+  const auto rows = static_cast<double>(set.examples);
+  const auto columns = static_cast<double>(sides.column_side().set.examples);
+  const double block = std::min<double>(rows, static_cast<double>(edge));
+  plan.keep =
+      limits.twice &&
+      (rows * columns + block * block * mixed) * type_bytes <= limits.budget;
+  return plan;
+}
+
+}  // namespace kith
