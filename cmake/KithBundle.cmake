@@ -3,25 +3,45 @@
 # kith_bundle(TARGET): compiles the files of a room together.
 #
 # Reading the headers takes longer than compiling what most files add, so the
-# compiler gets all files of a room (a folder and those below it) at once. Names
-# in anonymous namespaces are therefore unique within a room.
-# -D CMAKE_UNITY_BUILD=OFF compiles each file by itself.
+# compiler gets all files of a room (a folder and those below it) at once, in a
+# file that includes them. Names in anonymous namespaces are therefore unique
+# within a room. Files that CMake made, and those with the property KITH_ALONE,
+# are compiled by themselves. -D KITH_BUNDLE=OFF compiles every file so.
+#
+# Not CMake's unity build: that names files by where the sources lie, so a
+# compiler cache would not serve another checkout.
 function(kith_bundle target)
+  if(NOT KITH_BUNDLE)
+    return()
+  endif()
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})
-    if(NOT source MATCHES "\\.cpp$")
-      continue() # objects of another target, or CUDA
+    get_source_file_property(alone ${source} KITH_ALONE)
+    if(alone OR NOT source MATCHES "\\.cpp$")
+      continue() # or objects of another target, or CUDA
     endif()
-    get_filename_component(path ${source} ABSOLUTE)
-    file(RELATIVE_PATH path ${CMAKE_CURRENT_SOURCE_DIR} ${path})
-    if(path MATCHES "^([^./]+)/")
+    get_filename_component(file ${source} ABSOLUTE)
+    file(RELATIVE_PATH here ${CMAKE_CURRENT_SOURCE_DIR} ${file})
+    file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${file})
+    cmake_path(IS_PREFIX PROJECT_BINARY_DIR ${file} made)
+    if(made)
+      continue()
+    elseif(here MATCHES "^([^./]+)/")
       set(room ${CMAKE_MATCH_1})
     else()
       set(room ${target})
     endif()
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room})
+    list(APPEND rooms ${room})
+    string(APPEND bundle_${room} "#include \"${path}\"\n")
+    set_source_files_properties(${source} PROPERTIES HEADER_FILE_ONLY ON)
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  list(REMOVE_DUPLICATES rooms)
+  foreach(room ${rooms})
+    set(bundle ${CMAKE_CURRENT_BINARY_DIR}/${target}.dir/${room}.cpp)
+    file(CONFIGURE OUTPUT ${bundle} CONTENT "${bundle_${room}}" @ONLY)
+    target_sources(${target} PRIVATE ${bundle})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
 # kith_share_header(TARGET): with the precompiled header of kith, and the flags

@@ -11,8 +11,8 @@ if(PROJECT_IS_TOP_LEVEL)
   # Kernels and other hot files ask for -O3 themselves; for the rest it only
   # takes longer to compile.
   string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
-  option(CMAKE_UNITY_BUILD "Compile the files of a room together" ON)
 endif()
+option(KITH_BUNDLE "Compile the files of a room together" ON)
 
 # What every target of kith is compiled with; kept out of the installed package.
 add_library(kith_flags INTERFACE)
@@ -22,7 +22,7 @@ target_compile_options(kith_flags INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(kith_flags INTERFACE -Wno-restrict)
   # It takes every file but the first of those compiled together for a header.
-  if(CMAKE_UNITY_BUILD)
+  if(KITH_BUNDLE)
     target_compile_options(kith_flags INTERFACE -Wno-subobject-linkage)
   endif()
 endif()

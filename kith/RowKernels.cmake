@@ -17,7 +17,7 @@ function(make_kernels target template output)
   configure_file(${template} ${kernel_folder}/${output} @ONLY)
   target_sources(${target} PRIVATE ${kernel_folder}/${output})
   set_source_files_properties(${kernel_folder}/${output} PROPERTIES
-    SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON
+    SKIP_PRECOMPILE_HEADERS ON
     COMPILE_OPTIONS "${ARGN}")
 endfunction()
 
@@ -27,7 +27,7 @@ if(KITH_COMPILE_CUDA)
   add_library(kith_cuda OBJECT ops/cuda/class_ops.cu ops/cuda/ranks.cu
     ops/cuda/small_sort.cu)
   target_include_directories(kith_cuda PRIVATE ${PROJECT_SOURCE_DIR})
-  set_target_properties(kith_cuda PROPERTIES UNITY_BUILD OFF
+  set_target_properties(kith_cuda PROPERTIES
     POSITION_INDEPENDENT_CODE ON CUDA_RUNTIME_LIBRARY Shared)
   if(KITH_CUDA_ARCHITECTURES)
     set_target_properties(kith_cuda PROPERTIES

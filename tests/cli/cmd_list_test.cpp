@@ -9,7 +9,7 @@
 
 #include "kith/core/file.h"
 #include "tests/cli/run_program.h"
-#include "tests/paths.h"
+#include "tests/support/paths.h"
 
 namespace kith {
 namespace {
@@ -108,7 +108,7 @@ TEST(ListCommand, TellsTheFactsInJson) {
 
 TEST(ListCommand, TheObjectivesPageIsUpToDate) {
   const std::string page = expect_success({"list", "--markdown"}).out;
-  const std::string file = KITH_SOURCE_DIR "/docs/objectives.md";
+  const std::string file = source_dir() + "/docs/objectives.md";
   // No EXPECT_EQ: it would print both pages.
   EXPECT_TRUE(read_file(file, 1 << 24) == page)
       << "The program has other parts than its page. From the checkout: "
@@ -126,7 +126,7 @@ TEST(ListCommand, ThePageShowsPartsOfEveryKind) {
 
 TEST(ListCommand, ShowsRecipes) {
   ProgramOptions here;
-  here.folder = KITH_SOURCE_DIR;
+  here.folder = source_dir();
   const std::string text = expect_success({"list", "recipes"}, here).out;
   EXPECT_THAT(text, HasSubstr("\nrecipes/rsk/cars196_resnet50.yaml: RS@k on "
                               "Cars196 with ResNet-50, 512 dimensions.\n"
@@ -138,7 +138,7 @@ TEST(ListCommand, ShowsRecipes) {
 }
 
 TEST(ListCommand, ShowsRecipesOfAnotherFolder) {
-  const std::string folder = KITH_SOURCE_DIR "/recipes/rsk";
+  const std::string folder = source_dir() + "/recipes/rsk";
   const Json json = Json::parse(
       expect_success({"list", "recipes", "--json", "--recipes", folder}).out);
   bool found = false;

@@ -10,6 +10,7 @@
 #include "kith/io/npy.h"
 #include "kith/io/safetensors.h"
 #include "tests/cli/run_program.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_dir.h"
 
 namespace kith {
@@ -268,7 +269,7 @@ TEST_F(LossCommandInput, TooManyVirtualExamplesAreRefused) {
 /// KITH_CPU chooses the instructions of the kernels.
 TEST_F(LossCommandInput, CpuLevelIsAVariableOfTheEnvironment) {
   const auto run = [&](const std::string& level) {
-    return run_program({"/usr/bin/env", "KITH_CPU=" + level, KITH_PROGRAM,
+    return run_program({"/usr/bin/env", "KITH_CPU=" + level, program_path(),
                         "loss", "recall_at_k", "--embeddings", embeddings_,
                         "--labels", labels_});
   };

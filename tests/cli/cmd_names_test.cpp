@@ -14,6 +14,7 @@
 #include "kith/core/json_text.h"
 #include "kith/image/encode.h"
 #include "tests/cli/run_program.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_dir.h"
 
 namespace kith {
@@ -141,7 +142,7 @@ TEST(FileSizeLimit, IsAnErrorThatNamesTheFile) {
       {"/bin/sh", "-c",
        "ulimit -f 8; exec \"$0\" data make glyphs --out \"$1\" --classes 20 "
        "--per-class 10",
-       KITH_PROGRAM, out});
+       program_path(), out});
   EXPECT_EQ(limited.signal, 0);
   EXPECT_EQ(limited.exit_code, 1);
   EXPECT_THAT(limited.err, HasSubstr("kith: " + out + "/dataset.csv"));

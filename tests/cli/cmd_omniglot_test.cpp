@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/run_program.h"
-#include "tests/paths.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_dir.h"
 
 namespace kith {
@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-const std::string kRecipes = std::string(KITH_SOURCE_DIR) + "/recipes";
+const std::string kRecipes = source_dir() + "/recipes";
 
 TEST(Recipes, AreValidConfigurations) {
   int count = 0;

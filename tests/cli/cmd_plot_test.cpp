@@ -8,8 +8,8 @@
 #include "kith/core/file.h"
 #include "tests/cli/run_program.h"
 #include "tests/cli/tiny_run.h"
-#include "tests/paths.h"
 #include "tests/support/markup.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_dir.h"
 
 namespace kith {
@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::string kToy = std::string(KITH_SOURCE_DIR) + "/recipes/toy/";
+const std::string kToy = source_dir() + "/recipes/toy/";
 
 std::string read_svg(const std::string& path) {
   std::string svg = read_file(path, uint64_t{1} << 24);

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kith/io/array.h"
-#include "tests/paths.h"
+#include "tests/support/paths.h"
 
 namespace kith {
 
@@ -19,13 +19,11 @@ struct GoldenFiles {
   std::string name;
 
   std::string path(const std::string& array) const {
-    return std::string(KITH_GOLDEN_DIR) + "/" + item + "/" + name + "/" +
-           array + ".npy";
+    return golden_dir() + "/" + item + "/" + name + "/" + array + ".npy";
   }
 
   nlohmann::json meta() const {
-    std::ifstream file(std::string(KITH_GOLDEN_DIR) + "/" + item + "/" + name +
-                       "/meta.json");
+    std::ifstream file(golden_dir() + "/" + item + "/" + name + "/meta.json");
     return nlohmann::json::parse(file);
   }
 };
@@ -33,7 +31,7 @@ struct GoldenFiles {
 /// The cases of an item in the order of their names.
 inline std::vector<GoldenFiles> golden_files(const std::string& item) {
   std::vector<GoldenFiles> cases;
-  const std::string folder = std::string(KITH_GOLDEN_DIR) + "/" + item;
+  const std::string folder = golden_dir() + "/" + item;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     cases.push_back({item, entry.path().filename().string()});
   }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "kith/core/file.h"
+#include "tests/support/paths.h"
 
 namespace kith {
 namespace {
@@ -150,7 +151,7 @@ ProgramResult run_program(const std::vector<std::string>& argv,
 
 ProgramResult run_kith(const std::vector<std::string>& arguments,
                        const ProgramOptions& options) {
-  std::vector<std::string> argv = {KITH_PROGRAM};
+  std::vector<std::string> argv = {program_path()};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   return run_program(argv, options);
 }

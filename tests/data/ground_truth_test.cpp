@@ -9,9 +9,9 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
-#include "tests/paths.h"
 #include "tests/support/damage.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/paths.h"
 
 namespace kith {
 namespace {
@@ -39,8 +39,8 @@ std::vector<std::string> published_files() {
   std::vector<std::string> files;
   for (const char* kind : {"lists_", "arrays_"}) {
     for (const char* protocol : {"0", "2", "4", "5"}) {
-      files.push_back(std::string(KITH_GOLDEN_DIR "/ground_truth/") + kind +
-                      protocol + ".pkl");
+      files.push_back(golden_dir() + "/ground_truth/" + kind + protocol +
+                      ".pkl");
     }
   }
   return files;

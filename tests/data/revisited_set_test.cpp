@@ -10,9 +10,9 @@
 #include "kith/data/check.h"
 #include "kith/data/published_sets.h"
 #include "kith/image/encode.h"
-#include "tests/paths.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/log_capture.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_dir.h"
 
 namespace kith {
@@ -135,7 +135,7 @@ TEST_F(RevisitedSet, NamesWhatIsMissing) {
 TEST_F(RevisitedSet, IsKnownByThePublishedFiles) {
   const TempDir other;
   std::filesystem::create_directory(other.file("jpg"));
-  std::filesystem::copy(KITH_GOLDEN_DIR "/ground_truth/arrays_2.pkl",
+  std::filesystem::copy(golden_dir() + "/ground_truth/arrays_2.pkl",
                         other.file("gnd_rparis6k.pkl"));
   const auto set = open_data_set(other.path());
   EXPECT_EQ(set->list().truths.size(), 3u);

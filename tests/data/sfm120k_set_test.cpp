@@ -6,8 +6,8 @@
 
 #include "kith/core/file.h"
 #include "kith/data/published_sets.h"
-#include "tests/paths.h"
 #include "tests/support/damage.h"
+#include "tests/support/paths.h"
 #include "tests/support/set_test.h"
 
 namespace kith {
@@ -44,7 +44,7 @@ class Sfm120kSet : public SetTest<Sfm120k> {
   }
 
   std::string golden(const std::string& name) const {
-    return read_file(std::string(KITH_GOLDEN_DIR "/sfm120k/") + name, 1 << 20);
+    return read_file(golden_dir() + "/sfm120k/" + name, 1 << 20);
   }
 
   void pickle(const std::string& bytes) {

@@ -14,8 +14,8 @@
 #include "kith/data/file_sets.h"
 #include "kith/data/generated_sets.h"
 #include "kith/data/published_sets.h"
-#include "tests/paths.h"
 #include "tests/support/log_capture.h"
+#include "tests/support/paths.h"
 #include "tests/support/pictures.h"
 #include "tests/support/published_sets.h"
 #include "tests/support/temp_dir.h"
@@ -172,7 +172,7 @@ class TypedSets : public ::testing::Test {
                         "junk": []}]})"}},
                 "pictures/a.jpg");
     write_files("sfm120k", {}, "ims/ef/cd/ab/abcdef");
-    std::filesystem::copy(KITH_GOLDEN_DIR "/sfm120k/lists.pkl",
+    std::filesystem::copy(golden_dir() + "/sfm120k/lists.pkl",
                           tree("sfm120k").file("retrieval-SfM-120k.pkl"));
   }
 

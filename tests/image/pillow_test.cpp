@@ -11,13 +11,13 @@
 #include "kith/image/colour.h"
 #include "kith/image/decode.h"
 #include "kith/image/resize.h"
-#include "tests/paths.h"
+#include "tests/support/paths.h"
 
 namespace kith {
 namespace {
 
 Image golden(const std::string& name) {
-  return decode_image(KITH_GOLDEN_DIR "/pil/" + name);
+  return decode_image(golden_dir() + "/pil/" + name);
 }
 
 // The same as in make.py.

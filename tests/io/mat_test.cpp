@@ -9,10 +9,10 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
-#include "tests/paths.h"
 #include "tests/support/damage.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/mat_writer.h"
+#include "tests/support/paths.h"
 #include "tests/support/raw_images.h"
 
 namespace kith {
@@ -76,7 +76,7 @@ TEST(Mat, ReadsOnlyWhatIsAskedFor) {
 
 // Written by scipy.io.savemat(..., do_compression=True), scipy 1.10.1.
 TEST(Mat, ReadsAFileOfScipy) {
-  const auto found = read_mat(KITH_GOLDEN_DIR "/mat/annotations.mat",
+  const auto found = read_mat(golden_dir() + "/mat/annotations.mat",
                               {"annotations", "class_names", "matrix", "i64",
                                "flag", "single", "empty"});
   EXPECT_EQ(found.size(), 7u);
@@ -110,7 +110,7 @@ TEST(Mat, ReadsAFileOfScipy) {
   EXPECT_THAT(found.at("empty").shape, ElementsAre(0, 3));
   EXPECT_THAT(found.at("empty").numbers, IsEmpty());
   expect_error<DataError>(
-      [] { read_mat(KITH_GOLDEN_DIR "/mat/annotations.mat", {"complex"}); },
+      [] { read_mat(golden_dir() + "/mat/annotations.mat", {"complex"}); },
       "annotations.mat", "complex numbers");
 }
 
@@ -237,7 +237,7 @@ TEST(Mat, SurvivesRandomDamage) {
   std::mt19937_64 random(1);
   const std::string written = mat_file(small_variables());
   const std::string golden =
-      read_file(KITH_GOLDEN_DIR "/mat/annotations.mat", 4096);
+      read_file(golden_dir() + "/mat/annotations.mat", 4096);
   for (int i = 0; i < 5000; ++i) {
     read_anything(damage(written, random));
     read_anything(damage(golden, random));

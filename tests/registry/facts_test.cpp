@@ -10,7 +10,7 @@
 #include "kith/losses/loss.h"
 #include "kith/miners/miner.h"
 #include "kith/samplers/sampler.h"
-#include "tests/paths.h"
+#include "tests/support/paths.h"
 
 namespace kith {
 namespace {
@@ -51,7 +51,7 @@ TEST(Facts, EveryPartHasAFormulaASourceAndACost) {
 TEST(Facts, GoldenItemsAreThere) {
   for_all([](const PartFacts& facts) {
     for (const std::string& item : golden_items(facts)) {
-      EXPECT_TRUE(fs::is_directory(fs::path(KITH_GOLDEN_DIR) / item)) << item;
+      EXPECT_TRUE(fs::is_directory(fs::path(golden_dir()) / item)) << item;
     }
   });
 }
@@ -59,7 +59,7 @@ TEST(Facts, GoldenItemsAreThere) {
 TEST(Facts, EveryGoldenItemOfAPartIsNamed) {
   std::set<std::string> named;
   for_all([&](const PartFacts& facts) { named.merge(golden_items(facts)); });
-  for (const auto& folder : fs::directory_iterator(KITH_GOLDEN_DIR)) {
+  for (const auto& folder : fs::directory_iterator(golden_dir())) {
     const std::string item = folder.path().filename();
     for (const char* kind : {"pml_", "rev_", "miner_", "rsk", "hist"}) {
       if (item.starts_with(kind)) {

@@ -23,7 +23,7 @@
 #include "kith/study/figure.h"
 #include "kith/train/optimizer.h"
 #include "kith/train/schedule.h"
-#include "tests/paths.h"
+#include "tests/support/paths.h"
 
 namespace kith {
 namespace {
@@ -60,7 +60,7 @@ std::vector<RegisterLine> lines_in(const std::string& source,
 /// Of all source files of the library.
 std::vector<RegisterLine> all_lines() {
   std::vector<RegisterLine> lines;
-  const fs::path root = fs::path(KITH_SOURCE_DIR) / "kith";
+  const fs::path root = fs::path(source_dir()) / "kith";
   for (const auto& entry : fs::recursive_directory_iterator(root)) {
     if (entry.path().extension() != ".cpp") continue;
     std::ostringstream source;

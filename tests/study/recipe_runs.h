@@ -12,11 +12,11 @@
 #include "kith/study/recipes.h"
 #include "kith/study/study.h"
 #include "kith/train/run_config.h"
-#include "tests/paths.h"
+#include "tests/support/paths.h"
 
 namespace kith {
 
-inline const std::string kRecipes = std::string(KITH_SOURCE_DIR) + "/recipes";
+inline const std::string kRecipes = source_dir() + "/recipes";
 
 /// A training of a recipe, or a combination of a study's axes.
 struct RecipeRun {

@@ -6,13 +6,13 @@
 
 #include "kith/core/file.h"
 #include "kith/io/tensor_io.h"
-#include "tests/paths.h"
+#include "tests/support/paths.h"
 
 namespace kith {
 namespace {
 
 std::string folder(const GoldenCase& golden) {
-  return std::string(KITH_GOLDEN_DIR) + "/" + golden.item + "/" + golden.name;
+  return golden_dir() + "/" + golden.item + "/" + golden.name;
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ std::string GoldenCase::test_name() const {
 
 std::vector<GoldenCase> golden_cases(const std::string& item) {
   std::vector<GoldenCase> cases;
-  const std::string path = std::string(KITH_GOLDEN_DIR) + "/" + item;
+  const std::string path = golden_dir() + "/" + item;
   for (const auto& entry : std::filesystem::directory_iterator(path)) {
     if (entry.is_directory()) {
       cases.push_back({item, entry.path().filename().string()});
@@ -49,8 +49,7 @@ std::vector<GoldenCase> golden_cases(const std::string& item) {
 
 std::vector<std::string> golden_items() {
   std::vector<std::string> items;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(KITH_GOLDEN_DIR)) {
+  for (const auto& entry : std::filesystem::directory_iterator(golden_dir())) {
     if (entry.is_directory()) items.push_back(entry.path().filename().string());
   }
   std::sort(items.begin(), items.end());
