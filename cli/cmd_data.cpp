@@ -1,5 +1,4 @@
 #include <cstdio>
-#include <filesystem>
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -8,6 +7,7 @@
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/json_text.h"
+#include "kith/core/path.h"
 #include "kith/core/quote.h"
 #include "kith/data/check.h"
 #include "kith/data/write_set.h"
@@ -34,7 +34,7 @@ struct CheckFlags {
 };
 
 void run_make(const MakeFlags& flags) {
-  if (std::filesystem::exists(flags.out + "/dataset.csv")) {
+  if (path_exists(flags.out + "/dataset.csv")) {
     throw ConfigError(flags.out +
                       " already holds a data set; choose another "
                       "--out");

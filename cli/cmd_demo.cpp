@@ -8,6 +8,7 @@
 #include "cli/usage.h"
 #include "kith/core/file_lock.h"
 #include "kith/core/log.h"
+#include "kith/core/path.h"
 #include "kith/data/write_set.h"
 #include "kith/report/make_report.h"
 #include "kith/run/detail/eval_metrics_json.h"
@@ -31,7 +32,7 @@ struct DemoFlags {
 
 /// Writes the images on the first run; a second run finds them.
 void make_demo_data(const std::string& folder) {
-  if (fs::exists(folder + "/dataset.csv")) {
+  if (path_exists(folder + "/dataset.csv")) {
     log_info("data: using the images in " + folder);
     return;
   }
@@ -49,15 +50,13 @@ void clear_run(const std::string& folder) {
        {run.checkpoint(), previous_checkpoint(run.checkpoint()),
         run.checkpoint("best"), run.log(), run.metrics(), run.config(),
         run.eval_metrics()}) {
-    fs::remove(file);
+    remove_file(file);
   }
-  std::vector<fs::path> events;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().filename().string().starts_with("events.out.tfevents.")) {
-      events.push_back(entry.path());
+  for (const std::string& name : names_in(folder)) {
+    if (name.starts_with("events.out.tfevents.")) {
+      remove_file(fs::path(folder) / name);
     }
   }
-  for (const fs::path& file : events) fs::remove(file);
 }
 
 /// The recipe on the images in `data`, evaluated before training, every third
@@ -173,7 +172,7 @@ std::vector<std::string> next_commands(const DemoFlags& flags,
   const std::string file = flags.out + "/index.faiss";
   const std::string index = shell_word(file);
   return {program + " index " + shell_word(run) + " --out " + index +
-              (fs::exists(file) ? " --overwrite" : ""),
+              (path_exists(file) ? " --overwrite" : ""),
           program + search_command(flags, run, index)};
 }
 
@@ -194,7 +193,7 @@ void run_demo(const DemoFlags& flags) {
     return;
   }
   print_metrics(trained, {untrained});
-  print_line("Look at it: " + fs::absolute(page).lexically_normal().string());
+  print_line("Look at it: " + full_path(page).lexically_normal().string());
   print_line(kCanServe ? "Search with it, in a browser:" : "Search with it:");
   for (const std::string& command : next_commands(flags, run)) {
     print_line("  " + command);

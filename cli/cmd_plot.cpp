@@ -1,4 +1,3 @@
-#include <filesystem>
 
 #include <torch/torch.h>
 
@@ -8,6 +7,7 @@
 #include "kith/chart/toy_picture.h"
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/path.h"
 #include "kith/eval/embed.h"
 #include "kith/run/checkpoint.h"
 #include "kith/train/run_config.h"
@@ -23,7 +23,7 @@ struct PlotFlags {
 
 /// A run's name: of its folder, or of the checkpoint's file.
 std::string title_of(const std::string& run) {
-  const auto path = std::filesystem::absolute(run).lexically_normal();
+  const auto path = full_path(run).lexically_normal();
   const std::string name = path.filename().string();
   return name.empty() ? path.parent_path().filename().string() : name;
 }

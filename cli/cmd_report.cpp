@@ -6,6 +6,7 @@
 #include "cli/common.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
+#include "kith/core/path.h"
 #include "kith/core/timer.h"
 #include "kith/report/make_report.h"
 
@@ -31,7 +32,7 @@ std::string report_path(const ReportFlags& flags) {
     return folders.size() > 1 ? "report.html"
                               : (fs::path(folders[0]) / "report.html").string();
   }
-  if (fs::is_directory(flags.out)) {
+  if (is_folder(flags.out)) {
     throw ConfigError("--out " + flags.out + " is a folder: name a file, as " +
                       (fs::path(flags.out) / "report.html").string());
   }
@@ -99,7 +100,7 @@ void run_report(const ReportFlags& flags) {
     return;
   }
   print_line(report.lead);
-  print_line("Look at it: " + fs::absolute(path).lexically_normal().string());
+  print_line("Look at it: " + full_path(path).lexically_normal().string());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/path.h"
 #include "kith/run/eval_metrics.h"
 #include "kith/run/run_folder.h"
 #include "kith/run/run_place.h"
@@ -31,7 +32,7 @@ struct TrainFlags {
 /// A run that goes on has its relative paths from where it was started.
 void find_start(const RunFolder& run, ConfigNode& user) {
   for (const std::string& file : {run.config(), run.selection().config()}) {
-    if (!std::filesystem::exists(file)) continue;
+    if (!path_exists(file)) continue;
     const ConfigNode begun = load_config(file);
     const ConfigNode* started = begun.find("started");
     if (started != nullptr) user.set("started", *started);
@@ -52,7 +53,7 @@ RunConfig read_config(const TrainFlags& flags) {
     path = run.config();
     // Killed before the run that follows a selection began.
     const std::string selection = run.selection().config();
-    if (!std::filesystem::exists(path) && std::filesystem::exists(selection)) {
+    if (!path_exists(path) && path_exists(selection)) {
       path = selection;
     }
   }

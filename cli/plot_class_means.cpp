@@ -1,4 +1,3 @@
-#include <filesystem>
 
 #include <torch/torch.h>
 
@@ -10,6 +9,7 @@
 #include "kith/chart/mark_chart.h"
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/path.h"
 #include "kith/eval/embed.h"
 #include "kith/io/safetensors.h"
 #include "kith/io/tensor_io.h"
@@ -136,7 +136,7 @@ void write_picture(const std::string& path, const std::string& svg) {
 
 void run_class_means(const ClassMeansFlags& flags) {
   const ClassMeans means = measure(flags.run, flags.device.apply());
-  std::filesystem::create_directories(flags.out);
+  make_folders(flags.out);
   const Tensor similarity =
       torch::mm(means.learned, normalize_rows(means.measured).t());
   const int64_t count = similarity.size(0);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include <torch/torch.h>
 
@@ -11,6 +10,7 @@
 #include "kith/chart/mark_chart.h"
 #include "kith/chart/ranked_lists.h"
 #include "kith/core/file.h"
+#include "kith/core/path.h"
 #include "kith/losses/recall_at_k.h"
 
 namespace kith {
@@ -180,7 +180,7 @@ std::string gradients() {
 }
 
 void run_rsk(const std::string& folder) {
-  std::filesystem::create_directories(folder);
+  make_folders(folder);
   const std::pair<const char*, std::string (*)()> pictures[] = {
       {"rsk_examples", examples},
       {"rsk_sigmoid_rank", rank_sigmoid},

@@ -6,6 +6,7 @@
 #include <typeinfo>
 
 #include "kith/core/log.h"
+#include "kith/core/path.h"
 #include "kith/image/decode.h"
 #include "kith/image/orientation.h"
 
@@ -21,12 +22,12 @@ DataSetTraits traits_of(const std::string& name) {
 /// Name of the data set for what lies at `path`.
 std::string recognise(const std::string& path) {
   namespace fs = std::filesystem;
-  if (!fs::is_directory(path)) {
+  if (!is_folder(path)) {
     const std::string file = fs::path(path).filename().string();
     return file == "df.csv" || file == "df_with_bboxes.csv" ? "oml" : "csv";
   }
   const auto has = [&](const std::string& file) {
-    return fs::exists(path + "/" + file);
+    return path_exists(path + "/" + file);
   };
   if (has("dataset.csv")) return "csv";
   std::vector<std::string> found;

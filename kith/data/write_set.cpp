@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "kith/core/file.h"
+#include "kith/core/path.h"
 #include "kith/image/encode.h"
 #include "kith/io/csv.h"
 
@@ -17,7 +18,7 @@ std::string write_data_set(const DataSet& data, const std::string& folder,
   for (int64_t i = 0; i < total; ++i) {
     const Item& item = data.list().items[static_cast<size_t>(i)];
     const fs::path path = fs::path(folder) / item.path;
-    fs::create_directories(path.parent_path());
+    make_folders(path.parent_path());
     write_png(path.string(), data.load(i));
     list += csv_quote(item.path) + "," + std::to_string(item.label) + "," +
             split_name(item.split) + "\n";

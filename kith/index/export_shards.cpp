@@ -9,6 +9,7 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/json_text.h"
+#include "kith/core/path.h"
 #include "kith/core/sha256.h"
 #include "kith/io/npy.h"
 
@@ -68,15 +69,10 @@ std::string shard_number(int64_t shard, int64_t shards) {
   return std::string(width - digits.size(), '0') + digits;
 }
 
-void make_folders(const std::string& folder) {
+void make_shard_folders(const std::string& folder) {
   check_shard_folder(folder);
   for (const char* name : {"/img_emb", "/metadata"}) {
-    std::error_code error;
-    fs::create_directories(folder + name, error);
-    if (error) {
-      throw RunError(folder + name +
-                     ": cannot make the folder: " + error.message());
-    }
+    make_folders(folder + name);
   }
 }
 
@@ -95,7 +91,7 @@ ShardSummary export_shards(const std::string& folder, const Rows& rows,
                            const ItemTable& items,
                            const ShardOptions& options) {
   KITH_ASSERT(items.size() == rows.count() && options.rows > 0);
-  make_folders(folder);
+  make_shard_folders(folder);
   ShardSummary summary;
   summary.shards = (rows.count() + options.rows - 1) / options.rows;
   Json shards = Json::array();
@@ -110,7 +106,7 @@ ShardSummary export_shards(const std::string& folder, const Rows& rows,
     Json files = Json::array();
     for (const std::string& file : {vectors, metadata}) {
       const std::string path = folder + "/" + file;
-      const auto bytes = static_cast<int64_t>(fs::file_size(path));
+      const auto bytes = bytes_of(path);
       summary.bytes += bytes;
       files.push_back(
           {{"path", file}, {"bytes", bytes}, {"sha256", sha256_of_file(path)}});

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kith/core/error.h"
+#include "kith/core/path.h"
 #include "kith/io/crc32c.h"
 #include "kith/io/file_sums.h"
 
@@ -46,12 +47,12 @@ void move_file(const std::string& from, const std::string& to) {
 /// Gives data that wait their names.
 void put_in_place(const std::string& index, const std::string& generation) {
   const IndexData data = waiting_data(index, generation);
-  if (fs::exists(data.vectors)) move_file(data.vectors, index);
-  if (fs::exists(data.items)) move_file(data.items, items_path(index));
+  if (path_exists(data.vectors)) move_file(data.vectors, index);
+  if (path_exists(data.items)) move_file(data.items, items_path(index));
 }
 
 void remove_waiting(const std::string& index) {
-  const fs::path folder = fs::absolute(index).parent_path();
+  const fs::path folder = full_path(index).parent_path();
   const std::string start = waiting_start(index);
   std::vector<fs::path> found;
   std::error_code error;
@@ -91,8 +92,8 @@ IndexData current_data(const std::string& index, const IndexRecord& record) {
   IndexData data = {index, items_path(index)};
   if (record.files.generation.empty()) return data;
   const IndexData waiting = waiting_data(index, record.files.generation);
-  if (fs::exists(waiting.vectors)) data.vectors = waiting.vectors;
-  if (fs::exists(waiting.items)) data.items = waiting.items;
+  if (path_exists(waiting.vectors)) data.vectors = waiting.vectors;
+  if (path_exists(waiting.items)) data.items = waiting.items;
   return data;
 }
 
@@ -109,7 +110,7 @@ void switch_index(const std::string& index, const IndexData& unfinished,
 }
 
 void settle_index(const std::string& index) {
-  if (fs::exists(record_path(index))) {
+  if (path_exists(record_path(index))) {
     IndexRecord record;
     try {
       record = read_index_record(record_path(index));

@@ -1,19 +1,17 @@
 #include "kith/index/stored_index.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <unordered_set>
 
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/core/path.h"
 #include "kith/index/index_files.h"
 #include "kith/io/file_sums.h"
 
 namespace kith {
 namespace {
-
-namespace fs = std::filesystem;
 
 void check_fit(const std::string& path, const VectorIndex& index,
                const ItemTable& items, const IndexRecord& record) {
@@ -40,8 +38,8 @@ void check_fit(const std::string& path, const VectorIndex& index,
 }
 
 void check_files_are_there(const std::string& path) {
-  if (fs::exists(record_path(path))) return;
-  if (!fs::exists(path)) {
+  if (path_exists(record_path(path))) return;
+  if (!path_exists(path)) {
     throw DataError(path + ": no such file; kith index makes an index");
   }
   throw DataError(record_path(path) +

@@ -1,12 +1,12 @@
 #include "kith/io/text_rows.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <string_view>
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/options.h"
+#include "kith/core/path.h"
 #include "kith/core/quote.h"
 
 namespace kith {
@@ -71,7 +71,7 @@ void TextRows::read_header(const std::string& words) {
 
 std::string first_that_exists(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
-    if (std::filesystem::exists(path)) return path;
+    if (path_exists(path)) return path;
   }
   return "";
 }

@@ -11,6 +11,7 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/log.h"
+#include "kith/core/path.h"
 #include "kith/report/lead.h"
 #include "kith/run/checkpoint.h"
 #include "kith/run/run_folder.h"
@@ -174,7 +175,7 @@ Report make_report(const ReportOptions& options, c10::Device device,
 size_t write_report(const Report& report, const std::string& path) {
   const std::string page = render_report(report);
   const fs::path folder = fs::path(path).parent_path();
-  if (!folder.empty()) fs::create_directories(folder);
+  if (!folder.empty()) make_folders(folder);
   write_file_atomically(path, page);
   return page.size();
 }

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <map>
 
+#include "kith/core/path.h"
 #include "kith/report/run_record.h"
 
 namespace kith {
@@ -12,7 +13,7 @@ namespace fs = std::filesystem;
 /// The parts of a folder's whole path, the last one first.
 std::vector<std::string> parts_of(const std::string& folder) {
   std::vector<std::string> parts;
-  for (const fs::path& part : fs::absolute(folder).lexically_normal()) {
+  for (const fs::path& part : full_path(folder).lexically_normal()) {
     if (!part.empty() && part != "/") parts.push_back(part.string());
   }
   std::reverse(parts.begin(), parts.end());

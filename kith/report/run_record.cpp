@@ -7,6 +7,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/number_text.h"
+#include "kith/core/path.h"
 #include "kith/eval/metric.h"
 #include "kith/report/metric_record.h"
 #include "kith/run/run_folder.h"
@@ -170,9 +171,9 @@ RunRecord read_run(const std::string& folder) {
   RunRecord run;
   run.folder = folder;
   run.finished = files.is_finished();
-  const bool logged_any = fs::exists(files.log());
-  const bool evaluated = fs::exists(files.eval_metrics());
-  if (!fs::exists(files.config()) ||
+  const bool logged_any = path_exists(files.log());
+  const bool evaluated = path_exists(files.eval_metrics());
+  if (!path_exists(files.config()) ||
       !(logged_any || run.finished || evaluated)) {
     throw_no_run(folder);
   }

@@ -1,12 +1,12 @@
 #include "kith/run/checkpoint.h"
 
-#include <filesystem>
 #include <map>
 #include <set>
 
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/core/path.h"
 #include "kith/io/safetensors.h"
 #include "kith/io/tensor_io.h"
 #include "kith/models/weights_hash.h"
@@ -16,8 +16,6 @@
 
 namespace kith {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kConfigKey = "kith.config";
 constexpr const char* kProgressKey = "kith.progress";
@@ -153,7 +151,7 @@ auto reading(const std::string& path, const Action& action) {
 std::string checkpoints_in(const RunFolder& folder) {
   std::vector<std::string> found;
   for (const char* which : {"last", "best"}) {
-    if (fs::exists(folder.checkpoint(which))) found.emplace_back(which);
+    if (path_exists(folder.checkpoint(which))) found.emplace_back(which);
   }
   return found.empty() ? "none" : join(found);
 }
@@ -176,7 +174,7 @@ void save_model(const std::string& path, const EmbeddingNet& net,
 }
 
 bool is_saved_model(const std::string& path) {
-  if (!fs::is_regular_file(path)) return false;
+  if (!is_file(path)) return false;
   try {
     return SafetensorsFile(path).metadata().contains(kExportKey);
   } catch (const DataError&) {  // a file of another kind
@@ -228,17 +226,17 @@ WeightReport start_from_checkpoint(const std::string& path, EmbeddingNet& net) {
 }
 
 std::string find_checkpoint(const std::string& path, const std::string& which) {
-  if (!fs::is_directory(path)) return path;
+  if (!is_folder(path)) return path;
   const RunFolder folder(path);
   const std::string file = folder.checkpoint(which);
-  if (fs::exists(file)) return file;
-  if (fs::is_directory(folder.checkpoints())) {
+  if (path_exists(file)) return file;
+  if (is_folder(folder.checkpoints())) {
     throw DataError(path + ": this run has no " + which + " checkpoint (" +
                     file +
                     " does not exist); it has: " + checkpoints_in(folder));
   }
   const std::string exported = path + "/" + kExportedWeights;
-  if (which == "last" && fs::exists(exported)) return exported;
+  if (which == "last" && path_exists(exported)) return exported;
   throw DataError(path + ": no run of kith here (" + file +
                   " does not exist), nor an export (" + exported + ")");
 }

@@ -5,6 +5,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/options.h"
+#include "kith/core/path.h"
 #include "kith/io/safetensors.h"
 
 namespace kith {
@@ -18,7 +19,7 @@ std::string previous_checkpoint(const std::string& path) {
 }
 
 void keep_previous_checkpoint(const std::string& path) {
-  if (!fs::exists(path)) return;
+  if (!path_exists(path)) return;
   const std::string previous = previous_checkpoint(path);
   std::error_code failed;
   fs::remove(previous, failed);
@@ -33,7 +34,7 @@ void keep_previous_checkpoint(const std::string& path) {
 }
 
 std::string remedy_of_damage(const std::string& path) {
-  if (!fs::exists(path) || is_whole_safetensors(path)) return "";
+  if (!path_exists(path) || is_whole_safetensors(path)) return "";
   const fs::path folder = fs::path(path).parent_path();
   std::vector<std::string> others;
   for (const char* name : {"last", "last.previous", "best"}) {

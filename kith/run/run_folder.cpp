@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "kith/core/file.h"
+#include "kith/core/path.h"
 
 namespace kith {
 namespace {
@@ -16,14 +17,14 @@ constexpr uint64_t kMaxConfigBytes = uint64_t{4} << 20;
 
 RunFolder RunFolder::of(const std::string& place) {
   fs::path path(place);
-  if (!fs::is_directory(path)) path = fs::absolute(path).parent_path();
+  if (!is_folder(path)) path = full_path(path).parent_path();
   if (path.filename().empty()) path = path.parent_path();  // "run/"
   if (path.filename() == kCheckpoints) path = path.parent_path();
   return RunFolder(path.string());
 }
 
 std::optional<RunFolder> RunFolder::of_checkpoint(const std::string& file) {
-  const fs::path folder = fs::absolute(file).parent_path();
+  const fs::path folder = full_path(file).parent_path();
   if (folder.filename() != kCheckpoints) return std::nullopt;
   return RunFolder(folder.parent_path().string());
 }
@@ -41,13 +42,13 @@ RunFolder RunFolder::fold(int64_t number) const {
 }
 
 bool RunFolder::holds_run() const {
-  return fs::exists(config()) || fs::exists(selection().config());
+  return path_exists(config()) || path_exists(selection().config());
 }
 
-bool RunFolder::is_finished() const { return fs::exists(metrics()); }
+bool RunFolder::is_finished() const { return path_exists(metrics()); }
 
 bool RunFolder::has_diverged() const {
-  return fs::exists(bad_batch()) || fs::exists(diverged());
+  return path_exists(bad_batch()) || path_exists(diverged());
 }
 
 ConfigNode RunFolder::read_config() const {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <string_view>
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/json.h"
+#include "kith/core/path.h"
 #include "kith/run/detail/stored_json.h"
 
 namespace kith {
@@ -177,7 +177,7 @@ int64_t Phases::peak_bytes() const {
 }
 
 RunLog::RunLog(const std::string& path, int64_t last_step) : path_(path) {
-  if (std::filesystem::exists(path)) {
+  if (path_exists(path)) {
     write_file_atomically(path,
                           kept_lines(read_file(path, kMaxLogBytes), last_step));
   }

@@ -6,6 +6,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/path.h"
 #include "kith/run/run_folder.h"
 
 namespace kith {
@@ -27,8 +28,8 @@ bool is_there(const fs::path& path) {
 /// Absolute, without dots and links as far as it is there.
 fs::path real_path(const fs::path& path) {
   std::error_code failed;
-  fs::path real = fs::weakly_canonical(fs::absolute(path), failed);
-  if (failed) real = fs::absolute(path).lexically_normal();
+  fs::path real = fs::weakly_canonical(full_path(path), failed);
+  if (failed) real = full_path(path).lexically_normal();
   return real.has_filename() ? real : real.parent_path();  // "run/"
 }
 
@@ -60,7 +61,7 @@ void RunStart::describe(OptionSet& set) {
 
 void record_start(ConfigNode& config, const std::string& out) {
   RunStart start = start_of(config);
-  if (start.folder.empty()) start.folder = fs::current_path().string();
+  if (start.folder.empty()) start.folder = present_folder().string();
   // From there, so that both may move together.
   start.out =
       real_path(out).lexically_relative(real_path(start.folder)).string();
@@ -97,7 +98,7 @@ void follow_run(ConfigNode& config, const std::string& place) {
 std::string run_path(const ConfigNode& config, const std::string& key,
                      const std::string& path) {
   if (path.empty() || fs::path(path).is_absolute()) return path;
-  const fs::path here = fs::current_path();
+  const fs::path here = present_folder();
   const RunStart start = start_of(config);
   const bool is_elsewhere =
       !start.folder.empty() && real_path(start.folder) != real_path(here);

@@ -1,13 +1,12 @@
 #include "kith/study/folds.h"
 
-#include <filesystem>
-
 #include <nlohmann/json.hpp>
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/log.h"
+#include "kith/core/path.h"
 #include "kith/core/sha256.h"
 #include "kith/eval/evaluator.h"
 #include "kith/eval/metric_name.h"
@@ -24,7 +23,6 @@
 namespace kith {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kMaxMarkBytes = 4096;
@@ -94,9 +92,9 @@ Tensor fold_embeddings(const std::string& fold, const RunConfig& config,
   const std::string mark_path = fold + "/test.json";
   const std::string mark = embeddings_mark(fold, data, plan);
   const auto rows = static_cast<int64_t>(plan.rows_of.size());
-  if (fs::exists(path)) {
+  if (path_exists(path)) {
     const bool is_own =
-        fs::exists(mark_path) && read_file(mark_path, kMaxMarkBytes) == mark;
+        path_exists(mark_path) && read_file(mark_path, kMaxMarkBytes) == mark;
     const Tensor kept = is_own ? load_embeddings(path) : Tensor();
     if (kept.defined() && kept.size(0) == rows) return kept;
     log_warning(path +
@@ -109,7 +107,7 @@ Tensor fold_embeddings(const std::string& fold, const RunConfig& config,
                            test_options(config).embed, progress))
           .cpu()
           .contiguous();
-  fs::remove(mark_path);  // until its own embeddings are there
+  remove_file(mark_path);  // until its own embeddings are there
   save_npy(path, embeddings);
   write_file_atomically(mark_path, mark);
   return embeddings;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <set>
 #include <thread>
@@ -13,6 +12,7 @@
 #include "kith/core/log.h"
 #include "kith/core/number_text.h"
 #include "kith/core/options.h"
+#include "kith/core/path.h"
 #include "kith/study/figure.h"
 #include "kith/study/processes.h"
 #include "kith/study/table.h"
@@ -21,8 +21,6 @@
 
 namespace kith {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr size_t kShownLines = 8;
 constexpr std::streamoff kShownBytes = 4096;
@@ -102,7 +100,7 @@ class Sweep {
     if (task.joins_folds) {
       words.insert(words.end(), {"folds", folder});
     } else {
-      fs::create_directories(folder);
+      make_folders(folder);
       const std::string config = task_config_path(folder);
       write_file_atomically(config, to_yaml(task.config));
       words.insert(words.end(), {"train", config, "--out", folder, "--resume"});
@@ -216,7 +214,7 @@ std::vector<std::string> run_sweep(const Study& study,
 }
 
 void write_study(const Study& study, const std::string& out) {
-  fs::create_directories(out);
+  make_folders(out);
   const StudyResults results = read_results(study, out);
   write_file_atomically(out + "/table.md", study_markdown(results));
   write_file_atomically(out + "/table.csv", study_csv(results));

@@ -1,10 +1,10 @@
 #include "kith/study/tasks.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/path.h"
 #include "kith/core/sha256.h"
 #include "kith/run/run_folder.h"
 #include "kith/run/run_metrics.h"
@@ -15,16 +15,14 @@
 namespace kith {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr uint64_t kMaxConfigBytes = uint64_t{4} << 20;
 constexpr uint64_t kMaxMarkedBytes = uint64_t{1} << 30;
 
 /// A folder with a run must be of this task.
 void check_folder(const std::string& folder, const ConfigNode& config) {
   const std::string path = task_config_path(folder);
-  if (!fs::exists(path)) {
-    if (!fs::exists(RunFolder(folder).config())) return;
+  if (!path_exists(path)) {
+    if (!path_exists(RunFolder(folder).config())) return;
     throw ConfigError(folder +
                       " holds a run that no sweep began; choose another "
                       "folder with option 'out' or delete the folder");
@@ -52,7 +50,7 @@ StudyTask training(const std::string& folder, ConfigNode config,
   check_folder(place.path(), task.config);
   if (place.is_finished()) {
     task.state = TaskState::kDone;
-  } else if (fs::exists(place.study_config())) {
+  } else if (path_exists(place.study_config())) {
     task.state = TaskState::kBegun;
   }
   return task;
@@ -142,7 +140,7 @@ std::string task_config_path(const std::string& folder) {
 std::string training_mark(const std::string& folder) {
   const RunFolder run(folder);
   std::string text;
-  if (fs::exists(run.config())) {
+  if (path_exists(run.config())) {
     ConfigNode config = run.read_config();
     forget_start(config);  // the same run in another place
     text = to_yaml(config);
@@ -190,7 +188,7 @@ std::vector<StudyTask> study_tasks(const Study& study,
 TaskState run_state(const StudyRun& run, const std::string& out) {
   const RunFolder folder(out + "/" + run.folder);
   if (folder.is_finished()) return TaskState::kDone;
-  return fs::exists(folder.path()) ? TaskState::kBegun : TaskState::kToDo;
+  return path_exists(folder.path()) ? TaskState::kBegun : TaskState::kToDo;
 }
 
 }  // namespace kith

@@ -7,6 +7,7 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/json.h"
+#include "kith/core/path.h"
 #include "kith/run/run_place.h"
 #include "kith/train/export_text.h"
 
@@ -18,14 +19,6 @@ namespace fs = std::filesystem;
 constexpr const char* kModelJson = "model.json";
 constexpr const char* kPreprocessing = "preprocessing.json";
 constexpr const char* kReadme = "README.md";
-
-void make_folder(const std::string& folder) {
-  std::error_code failed;
-  fs::create_directories(folder, failed);
-  if (!fs::is_directory(folder)) {
-    throw RunError(folder + ": cannot make this folder: " + failed.message());
-  }
-}
 
 /// Whether a file has a name that export_model() gives, also on its way.
 bool is_export_file(const std::string& name) {
@@ -41,9 +34,9 @@ void export_model(const LoadedModel& model, const ExportSource& source,
   // First, for it reads the configuration, which may be wrong.
   const std::string description = model_text(model, source);
   const std::string readme = readme_text(model);
-  make_folder(folder);
+  make_folders(folder);
   const fs::path out(folder);
-  fs::remove(out / kModelJson);
+  remove_file(out / kModelJson);
   ConfigNode config = model.config;
   forget_start(config);
   save_model((out / kExportedWeights).string(), *model.net, config);
@@ -56,9 +49,9 @@ void export_model(const LoadedModel& model, const ExportSource& source,
 bool is_export(const std::string& folder) {
   const fs::path path(folder);
   if (!is_saved_model((path / kExportedWeights).string())) return false;
-  if (fs::is_regular_file(path / kModelJson)) return true;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-    if (!is_export_file(entry.path().filename().string())) return false;
+  if (is_file(path / kModelJson)) return true;
+  for (const std::string& name : names_in(path)) {
+    if (!is_export_file(name)) return false;
   }
   return true;
 }
@@ -67,11 +60,11 @@ std::string origin_of(const std::string& checkpoint) {
   const fs::path file(checkpoint);
   const fs::path description = file.parent_path() / kModelJson;
   if (file.filename() != kExportedWeights || !is_saved_model(checkpoint) ||
-      !fs::is_regular_file(description)) {
+      !is_file(description)) {
     return checkpoint;
   }
-  constexpr uint64_t kMostBytes = 1 << 20;
-  if (fs::file_size(description) > kMostBytes) return checkpoint;
+  constexpr int64_t kMostBytes = 1 << 20;
+  if (bytes_of(description) > kMostBytes) return checkpoint;
   try {
     return parse_json(read_file(description.string(), kMostBytes))
         .at("training")

@@ -1,12 +1,12 @@
 #include "kith/train/run_book.h"
 
 #include <cmath>
-#include <filesystem>
 #include <utility>
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/log.h"
+#include "kith/core/path.h"
 #include "kith/run/checkpoint.h"
 #include "kith/run/previous_checkpoint.h"
 #include "kith/train/eval_table.h"
@@ -23,14 +23,14 @@ bool RunBook::is_finished() const {
 }
 
 void RunBook::begin() const {
-  std::filesystem::create_directories(folder_.checkpoints());
+  make_folders(folder_.checkpoints());
   parts_.guard.begin();
   folder_.write_config(parts_.config.tree);
 }
 
 bool RunBook::resume() {
   const std::string path = folder_.checkpoint("last");
-  if (std::filesystem::exists(path)) {
+  if (path_exists(path)) {
     try {
       resume_from(path);
     } catch (const DataError& error) {
@@ -38,7 +38,7 @@ bool RunBook::resume() {
     }
     return true;
   }
-  if (std::filesystem::exists(previous_checkpoint(path))) {
+  if (path_exists(previous_checkpoint(path))) {
     throw DataError(path + ": is missing" + remedy_to_resume(path));
   }
   log_info("no checkpoint yet: the run starts from the beginning");

@@ -1,13 +1,13 @@
 #include "kith/train/run_guard.h"
 
 #include <cmath>
-#include <filesystem>
 #include <utility>
 
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/path.h"
 #include "kith/ops/finite.h"
 
 namespace kith {
@@ -35,7 +35,7 @@ std::string first_bad(const Tensor& embeddings, const Tensor& loss,
 RunGuard::RunGuard(std::string folder, const DataSet& data)
     : folder_(std::move(folder)), data_(data) {}
 
-void RunGuard::begin() const { std::filesystem::remove(folder_.diverged()); }
+void RunGuard::begin() const { remove_file(folder_.diverged()); }
 
 void RunGuard::check_step(const Batch& batch, int64_t step,
                           const StepRecord& record, const Tensor& embeddings,

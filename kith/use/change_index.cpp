@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <limits>
 #include <string_view>
 #include <unordered_set>
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/path.h"
 #include "kith/index/index_files.h"
 #include "kith/index/stored_index.h"
 #include "kith/use/files.h"
@@ -159,8 +159,7 @@ IndexSummary describe_index(const std::string& path, bool check) {
   summary.items = index.size();
   summary.removed = index.count() - index.size();
   summary.dim = index.dim();
-  summary.bytes =
-      static_cast<int64_t>(std::filesystem::file_size(data.vectors));
+  summary.bytes = bytes_of(data.vectors);
   if (check) summary.whole = check_index(path);
   std::unordered_set<std::string_view> classes;
   for (int64_t i = 0; i < index.count(); ++i) {

@@ -1,11 +1,11 @@
 #include "kith/use/embed_images.h"
 
-#include <filesystem>
 #include <numeric>
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/log.h"
+#include "kith/core/path.h"
 #include "kith/data/image_files.h"
 #include "kith/eval/embed_blocks.h"
 #include "kith/ops/pairwise.h"
@@ -86,10 +86,9 @@ std::optional<Whitening> make_whitening(const WhiteningChoice& choice,
 EmbeddedImages embed_images(const EmbedImagesOptions& options,
                             c10::Device device, Progress& progress) {
   const LoadedModel model = load_model(options.model, device);
-  const std::unique_ptr<DataSet> data =
-      std::filesystem::is_directory(options.images)
-          ? images_below(options.images)
-          : data_from_path(options.images);
+  const std::unique_ptr<DataSet> data = is_folder(options.images)
+                                            ? images_below(options.images)
+                                            : data_from_path(options.images);
   std::vector<int64_t> all;
   std::string ids;
   for (const Item& item : data->list().items) {

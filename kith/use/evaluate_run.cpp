@@ -10,6 +10,7 @@
 #include "kith/core/log.h"
 #include "kith/core/memory.h"
 #include "kith/core/number_text.h"
+#include "kith/core/path.h"
 #include "kith/core/timer.h"
 #include "kith/eval/diagnose_split.h"
 #include "kith/eval/evaluator.h"
@@ -70,16 +71,16 @@ EvalOptions eval_options(const EvaluateRunOptions& asked,
 
 /// RUN/eval, or a folder beside a checkpoint that is in no run.
 std::string default_folder(const std::string& model) {
-  if (fs::is_directory(model)) return RunFolder::of(model).eval();
+  if (is_folder(model)) return RunFolder::of(model).eval();
   if (const auto run = RunFolder::of_checkpoint(model)) return run->eval();
-  const fs::path path = fs::absolute(model);
+  const fs::path path = full_path(model);
   return (path.parent_path() / (path.stem().string() + "-eval")).string();
 }
 
 std::string model_name(const std::string& model) {
-  fs::path path = fs::absolute(model).lexically_normal();
+  fs::path path = full_path(model).lexically_normal();
   if (path.filename().empty()) path = path.parent_path();  // "run/"
-  if (fs::is_directory(path)) return path.filename().string();
+  if (is_folder(path)) return path.filename().string();
   const auto run = RunFolder::of_checkpoint(path.string());
   if (!run) return path.stem().string();
   return fs::path(run->path()).filename().string();
@@ -195,7 +196,7 @@ EvaluatedRun evaluate_run(const EvaluateRunOptions& asked, c10::Device device,
 
   const std::string folder =
       asked.out.empty() ? default_folder(asked.model) : asked.out;
-  fs::create_directories(folder);
+  make_folders(folder);
   if (whitening) whitening->save(folder + "/whitening.safetensors");
   evaluation.scoring = asked.scoring;
   const Evaluator evaluator(*data, evaluation);

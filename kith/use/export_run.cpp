@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "kith/core/error.h"
+#include "kith/core/path.h"
 #include "kith/run/run_folder.h"
 #include "kith/train/export_model.h"
 
@@ -15,10 +16,9 @@ namespace fs = std::filesystem;
 std::string chosen_checkpoint(const ExportRunOptions& options) {
   const std::string& model = options.model;
   if (options.checkpoint.empty()) return find_checkpoint(model);
-  const bool has_one_network =
-      !fs::is_directory(RunFolder(model).checkpoints()) &&
-      fs::exists(fs::path(model) / kExportedWeights);
-  if (fs::is_directory(model) && !has_one_network) {
+  const bool has_one_network = !is_folder(RunFolder(model).checkpoints()) &&
+                               path_exists(fs::path(model) / kExportedWeights);
+  if (is_folder(model) && !has_one_network) {
     return find_checkpoint(model, options.checkpoint);
   }
   throw ConfigError("option 'checkpoint' chooses one of a run's folder, but " +
@@ -29,11 +29,11 @@ std::string chosen_checkpoint(const ExportRunOptions& options) {
 void check_export_folder(const ExportRunOptions& options,
                          const std::string& checkpoint) {
   const std::string out = "option 'out' " + options.out;
-  if (!fs::exists(options.out)) return;
-  if (!fs::is_directory(options.out)) {
+  if (!path_exists(options.out)) return;
+  if (!is_folder(options.out)) {
     throw ConfigError(out + ": is a file; give a folder");
   }
-  if (fs::is_empty(options.out)) return;
+  if (names_in(options.out).empty()) return;
   if (!is_export(options.out)) {
     throw ConfigError(
         out + ": has files that are not an export; give another folder");
@@ -57,8 +57,8 @@ ExportedRun export_run(const ExportRunOptions& options) {
   check_export_folder(options, checkpoint);
   const LoadedModel model = load_model(checkpoint, at::kCPU);
   export_model(model, {origin_of(checkpoint), options.version}, options.out);
-  const auto bytes = fs::file_size(fs::path(options.out) / kExportedWeights);
-  return {checkpoint, model.net->dim(), static_cast<int64_t>(bytes)};
+  return {checkpoint, model.net->dim(),
+          bytes_of(fs::path(options.out) / kExportedWeights)};
 }
 
 }  // namespace kith

@@ -12,6 +12,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/path.h"
 #include "kith/index/index_files.h"
 
 namespace kith {
@@ -40,7 +41,7 @@ bool is_left_scratch(std::string_view name, const std::string& start) {
 }  // namespace
 
 std::string absolute_path(const std::string& path) {
-  std::string text = fs::absolute(path).lexically_normal().string();
+  std::string text = full_path(path).lexically_normal().string();
   if (text.size() > 1 && text.ends_with('/')) text.pop_back();  // "run/"
   return text;
 }
@@ -60,12 +61,7 @@ std::string hidden_beside(const std::string& path, const std::string& end) {
 void make_folder_of(const std::string& file) {
   const fs::path folder = fs::path(file).parent_path();
   if (folder.empty()) return;
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    throw RunError(folder.string() +
-                   ": cannot make the folder: " + error.message());
-  }
+  make_folders(folder);
 }
 
 std::unique_ptr<FileLock> lock_index(const std::string& index) {
@@ -98,7 +94,7 @@ ScratchFile::ScratchFile(const std::string& beside)
   const std::string start = "." + fs::path(beside).filename().string() + ".";
   std::vector<fs::path> left;
   std::error_code error;
-  fs::directory_iterator entry(fs::absolute(beside).parent_path(), error);
+  fs::directory_iterator entry(full_path(beside).parent_path(), error);
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     if (is_left_scratch(entry->path().filename().string(), start)) {
       left.push_back(entry->path());

@@ -1,9 +1,9 @@
-#include <filesystem>
 #include <numeric>
 #include <unordered_set>
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/path.h"
 #include "kith/data/image_files.h"
 #include "kith/eval/embed_blocks.h"
 #include "kith/run/run_place.h"
@@ -15,8 +15,6 @@
 
 namespace kith {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// Images through a model.
 class ImageSource final : public IndexSource {
@@ -49,7 +47,7 @@ class ImageSource final : public IndexSource {
     embed_to_file(*model_loaded_.net, *data_, chosen_,
                   usual_embedding(model_loaded_), progress, scratch);
     const Rows rows = unit_rows(scratch, memory_mb_, at::kCPU);
-    fs::remove(scratch);  // they have it open: a kill leaves nothing behind
+    remove_file(scratch);  // they have it open: a kill leaves nothing behind
     return rows;
   }
 
@@ -87,13 +85,13 @@ class ImageSource final : public IndexSource {
   /// in it have none.
   bool use_images(const IndexSourceOptions& options) {
     const std::string& path = options.images;
-    const bool plain = fs::is_directory(path) && sub_folders(path).empty() &&
-                       !fs::exists(path + "/dataset.csv");
+    const bool plain = is_folder(path) && sub_folders(path).empty() &&
+                       !path_exists(path + "/dataset.csv");
     if (plain) {
       data_ = images_below(path);
     } else {
       data_ = data_from_path(path);
-      if (fs::is_directory(path) && !fs::exists(path + "/dataset.csv")) {
+      if (is_folder(path) && !path_exists(path + "/dataset.csv")) {
         warn_of_images_without_class(path);
       }
     }

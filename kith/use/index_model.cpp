@@ -1,9 +1,8 @@
 #include "kith/use/index_model.h"
 
-#include <filesystem>
-
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/path.h"
 #include "kith/models/weights_hash.h"
 
 namespace kith {
@@ -17,7 +16,7 @@ LoadedModel load_index_model(const StoredIndex& index, const std::string& path,
                       " was made of embeddings and does not name their model: "
                       "give it with option 'model'");
   }
-  if (model.empty() && !std::filesystem::exists(from)) {
+  if (model.empty() && !path_exists(from)) {
     throw DataError(path + ": the model it was made with, " + from +
                     ", is gone; say where it is with option 'model'");
   }

@@ -1,20 +1,18 @@
 #include "kith/use/index_source.h"
 
-#include <filesystem>
 #include <unordered_set>
 #include <vector>
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/log.h"
+#include "kith/core/path.h"
 #include "kith/index/stored_index.h"
 #include "kith/models/weights_hash.h"
 #include "kith/use/files.h"
 
 namespace kith {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// Another index, without what was removed from it.
 class StoredSource final : public IndexSource {
@@ -62,7 +60,7 @@ void refuse(const std::string& value, const std::string& option,
 
 /// An index of faiss that has lost INDEX.json.
 void refuse_lone_index(const std::string& path) {
-  if (!fs::is_regular_file(path)) return;
+  if (!is_file(path)) return;
   const FileReader file(path);
   char mark[4] = {};
   if (file.size() < sizeof(mark)) return;
@@ -104,9 +102,8 @@ std::unique_ptr<IndexSource> open_kind(const IndexSourceOptions& options,
   refuse(options.ids, "ids", "embeddings (.npy)");
   refuse(options.labels, "labels", "embeddings (.npy)");
   refuse(options.model, "model", "embeddings (.npy)");
-  const bool is_index =
-      !fs::is_directory(source) && fs::exists(source + ".json");
-  if (!fs::exists(source) && !is_index) {
+  const bool is_index = !is_folder(source) && path_exists(source + ".json");
+  if (!path_exists(source) && !is_index) {
     throw DataError(source +
                     ": no such file or folder; expected embeddings (.npy), a "
                     "run, a checkpoint, an export or an index");

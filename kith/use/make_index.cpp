@@ -5,6 +5,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/path.h"
 #include "kith/index/recall.h"
 #include "kith/index/stored_index.h"
 #include "kith/use/files.h"
@@ -16,7 +17,7 @@ namespace fs = std::filesystem;
 
 void check_out(const MakeIndexOptions& options) {
   const std::string& out = options.out;
-  if (fs::is_directory(out)) {
+  if (is_folder(out)) {
     throw ConfigError("option 'out' " + out + " is a folder: name a file, as " +
                       (fs::path(out) / "index.faiss").string());
   }
@@ -50,7 +51,7 @@ void fill_index(VectorIndex& index, const Rows& rows, uint64_t seed,
 int64_t index_bytes(const std::string& path) {
   int64_t bytes = 0;
   for (const char* end : {"", ".items.csv", ".json"}) {
-    bytes += static_cast<int64_t>(fs::file_size(path + end));
+    bytes += bytes_of(path + end);
   }
   return bytes;
 }

@@ -257,7 +257,7 @@ TEST_F(ExportModel, RefusesAFileThatDoesNotFit) {
       [&] {
         export_model(model_, {"a", "1"}, folder_.file("blocked"));
       },
-      "blocked: cannot make this folder");
+      "blocked: cannot make the folder");
 }
 
 TEST(ExportText, SaysHowPicturesArePrepared) {

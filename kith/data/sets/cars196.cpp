@@ -1,6 +1,5 @@
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -10,6 +9,7 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/options.h"
+#include "kith/core/path.h"
 #include "kith/core/quote.h"
 #include "kith/data/image_files.h"
 #include "kith/data/published_sets.h"
@@ -18,8 +18,6 @@
 
 namespace kith {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// One annotation of Stanford Cars. Boxes are MATLAB's: pixels count from 1 and
 /// the last ones belong to the box.
@@ -124,7 +122,7 @@ class AnnotationReader {
 
  private:
   bool has(const std::string& name) const {
-    return fs::exists(root_ + "/" + name);
+    return path_exists(root_ + "/" + name);
   }
 
   void read_annotations() {

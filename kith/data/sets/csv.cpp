@@ -7,6 +7,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/path.h"
 #include "kith/core/quote.h"
 #include "kith/data/file_sets.h"
 #include "kith/data/image_files.h"
@@ -27,7 +28,7 @@ class CsvSetReader {
  public:
   explicit CsvSetReader(const CsvSetOptions& options) {
     std::string file = options.path;
-    if (std::filesystem::is_directory(file)) file += "/dataset.csv";
+    if (is_folder(file)) file += "/dataset.csv";
     root_ = std::filesystem::path(file).parent_path();
     read_list(read_csv(file));
     if (options.rotate_classes) add_rotated_classes(list_);

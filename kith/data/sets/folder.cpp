@@ -1,21 +1,19 @@
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/path.h"
 #include "kith/data/file_sets.h"
 #include "kith/data/image_files.h"
 
 namespace kith {
 namespace {
 
-namespace fs = std::filesystem;
-
 class FolderReader {
  public:
   explicit FolderReader(const FolderOptions& options) {
-    if (!fs::is_directory(options.path)) {
+    if (!is_folder(options.path)) {
       throw DataError(options.path + ": no such folder");
     }
     const std::vector<std::string> names = sub_folders(options.path);

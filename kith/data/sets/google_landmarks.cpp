@@ -4,6 +4,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/path.h"
 #include "kith/core/quote.h"
 #include "kith/data/image_files.h"
 #include "kith/data/item_sources.h"
@@ -79,7 +80,7 @@ class GldV1Reader {
       item.label =
           parse_integer(row->fields[label_column], where, "landmark_id");
       item.path = images_ + "/" + id + ".jpg";
-      if (!fs::exists(item.path)) {
+      if (!path_exists(item.path)) {
         if (missing_++ == 0) first_missing_ = item.path + " (" + where + ")";
         continue;
       }

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "kith/core/error.h"
+#include "kith/core/path.h"
 #include "kith/core/quote.h"
 #include "kith/data/image_files.h"
 #include "kith/data/item_sources.h"
@@ -37,7 +38,7 @@ class INaturalistReader {
   /// One path a line: "train_val2018/Aves/2716/HASH.jpg".
   void read_list(const std::string& name, Split split, ItemSources& sources) {
     const std::string apart = root_ + "/" + kInatFolder + "/" + name;
-    TextRows rows(fs::exists(apart) ? apart : root_ + "/" + name);
+    TextRows rows(path_exists(apart) ? apart : root_ + "/" + name);
     const size_t before = list_.items.size();
     while (rows.next()) {
       rows.expect(1, "<path>");

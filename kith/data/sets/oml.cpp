@@ -8,6 +8,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/path.h"
 #include "kith/core/quote.h"
 #include "kith/data/file_sets.h"
 #include "kith/data/image_files.h"
@@ -48,12 +49,12 @@ class OmlReader {
   };
 
   std::string find_list(const std::string& path) const {
-    if (!fs::is_directory(path)) return path;
+    if (!is_folder(path)) return path;
     std::string plain = path + "/df.csv";
     std::string boxed = path + "/df_with_bboxes.csv";
-    if (fs::exists(plain) && fs::exists(boxed)) return crop_ ? boxed : plain;
-    if (fs::exists(plain)) return plain;
-    if (fs::exists(boxed)) return boxed;
+    if (path_exists(plain) && path_exists(boxed)) return crop_ ? boxed : plain;
+    if (path_exists(plain)) return plain;
+    if (path_exists(boxed)) return boxed;
     throw DataError(path + ": expected df.csv or df_with_bboxes.csv there");
   }
 

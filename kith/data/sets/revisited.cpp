@@ -4,6 +4,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/core/path.h"
 #include "kith/data/ground_truth.h"
 #include "kith/data/image_files.h"
 #include "kith/data/published_sets.h"
@@ -69,9 +70,8 @@ class RevisitedReader {
       return (root_ / options.ground_truth).string();
     }
     std::vector<std::string> found;
-    for (const auto& entry : fs::directory_iterator(root_)) {
-      const std::string extension = entry.path().extension().string();
-      const std::string name = entry.path().filename().string();
+    for (const std::string& name : names_in(root_)) {
+      const std::string extension = fs::path(name).extension().string();
       if (name.starts_with("gnd_") &&
           (extension == ".pkl" || extension == ".json")) {
         found.push_back(name);

@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "kith/core/error.h"
+#include "kith/core/path.h"
 #include "kith/core/quote.h"
 #include "kith/data/image_files.h"
 #include "kith/data/published_sets.h"
@@ -16,10 +17,9 @@ class SopReader {
  public:
   explicit SopReader(const SopOptions& options) : root_(options.path) {
     require_folder(root_, "Ebay_train.txt of Stanford_Online_Products");
-    const bool apart = fs::exists(root_ + "/Info_Files/Ebay_train.txt");
+    const bool apart = path_exists(root_ + "/Info_Files/Ebay_train.txt");
     const std::string lists = apart ? root_ + "/Info_Files" : root_;
-    images_ = apart || fs::is_directory(root_ + "/images") ? root_ + "/images"
-                                                           : root_;
+    images_ = apart || is_folder(root_ + "/images") ? root_ + "/images" : root_;
     Seen seen;
     read_list(lists + "/Ebay_train.txt", Split::kTrain, seen);
     read_list(lists + "/Ebay_test.txt", Split::kTest, seen);

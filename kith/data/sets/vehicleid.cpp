@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <filesystem>
 #include <unordered_map>
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/path.h"
 #include "kith/data/image_files.h"
 #include "kith/data/published_sets.h"
 #include "kith/io/csv.h"
@@ -112,7 +112,7 @@ class VehicleIdReader {
   /// Rows "<vehicle> <model>" for about half of the vehicles.
   void read_models() {
     const std::string file = root_ + "/" + kModels;
-    if (!std::filesystem::exists(file)) {
+    if (!path_exists(file)) {
       log_info(file + " is not there: the images have no category");
       return;
     }
