@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kith/core/error.h"
+#include "kith/image/colour.h"
 
 namespace kith {
 namespace {

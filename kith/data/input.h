@@ -6,7 +6,6 @@
 
 #include "kith/core/options.h"
 #include "kith/data/augment.h"
-#include "kith/image/colour.h"
 #include "kith/image/image.h"
 #include "kith/image/resize.h"
 

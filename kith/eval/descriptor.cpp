@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kith/core/error.h"
+#include "kith/image/colour.h"
 
 namespace kith {
 namespace {

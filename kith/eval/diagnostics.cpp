@@ -8,6 +8,8 @@
 
 #include <torch/torch.h>
 
+#include "kith/eval/query_diagnosis.h"
+
 namespace kith {
 namespace {
 

@@ -4,7 +4,6 @@
 #include <limits>
 #include <vector>
 
-#include "kith/eval/query_diagnosis.h"
 #include "kith/eval/scored.h"
 
 namespace kith {
@@ -15,6 +14,21 @@ struct DiagnosticsOptions {
   int64_t hubs = 50;
   int64_t k = 10;           ///< Neighbours that count for hubness.
   int64_t memory_mb = 512;  ///< For blocks.
+};
+
+/// How a query fares. Positions are those of the gallery, -1 for none; ranks
+/// are from 1, 0 for none; other numbers are NaN for none.
+struct QueryDiagnosis {
+  double average_precision = std::numeric_limits<double>::quiet_NaN();
+  int64_t nearest = -1;
+  float nearest_similarity = std::numeric_limits<float>::quiet_NaN();
+  int64_t nearest_positive_rank = 0;
+  int64_t nearest_negative = -1;  ///< None also if it is not among the 1001
+                                  ///< nearest items.
+  float nearest_negative_similarity = std::numeric_limits<float>::quiet_NaN();
+  int64_t farthest_positive = -1;
+  int64_t farthest_positive_rank = 0;
+  float farthest_positive_similarity = std::numeric_limits<float>::quiet_NaN();
 };
 
 /// Queries of one class whose nearest item is no positive, and of another class

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <any>
 #include <memory>
+#include <typeindex>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "kith/core/tensor.h"
-#include "kith/eval/set_cache.h"
 #include "kith/index/rows.h"
 
 namespace kith {
@@ -35,6 +38,27 @@ struct Scored {
 /// item in memory that cannot be compared: see longest_row. Rows of a file are
 /// checked when they are read.
 Scored checked_scored(Scored scored);
+
+/// What several metrics of one set have in common (a clustering, singular
+/// values), computed by the first of them that asks. One value of each type;
+/// for one thread.
+class SetCache {
+ public:
+  /// The value of type T: `make()` the first time.
+  template <class T, class Make>
+  const T& get(const Make& make) {
+    const std::type_index key(typeid(T));
+    auto found = values_.find(key);
+    if (found == values_.end()) {
+      found =
+          values_.emplace(key, std::any(std::in_place_type<T>, make())).first;
+    }
+    return *std::any_cast<T>(&found->second);
+  }
+
+ private:
+  std::unordered_map<std::type_index, std::any> values_;
+};
 
 /// What metrics of all embeddings together see. Labels are int64 on the CPU;
 /// blocks of rows are on the rows' device.

@@ -4,6 +4,7 @@
 
 #include "kith/losses/pair_terms.h"
 #include "kith/ops/pairwise.h"
+#include "kith/ops/row_engine.h"
 
 namespace kith {
 

@@ -1,6 +1,7 @@
 #include "kith/losses/ap_quantised.h"
 
 #include "kith/losses/rows/quantised_ap.h"
+#include "kith/ops/row_engine.h"
 
 namespace kith {
 
@@ -26,9 +27,10 @@ void ApQuantisedOptions::describe(OptionSet& set) {
 }
 
 ApQuantised::ApQuantised(const Options& options)
-    : LossOnRows(checked(options, "ap_quantised").rows,
-                 QuantisedApParams{static_cast<int>(options.num_bins)},
-                 "queries") {}
+    : LossOnRows(
+          checked(options, "ap_quantised").rows,
+          row_maker(QuantisedApParams{static_cast<int>(options.num_bins)}),
+          "queries") {}
 
 KITH_REGISTER(loss_registry(), "ap_quantised", ApQuantised);
 

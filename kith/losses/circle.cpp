@@ -1,6 +1,7 @@
 #include "kith/losses/circle.h"
 
 #include "kith/losses/rows/circle.h"
+#include "kith/ops/row_engine.h"
 
 namespace kith {
 
@@ -27,9 +28,10 @@ void CircleOptions::describe(OptionSet& set) {
 }
 
 Circle::Circle(const Options& options)
-    : LossOnRows(checked(options, "circle").rows,
-                 CircleParams{options.m, options.gamma, options.detach},
-                 "anchors"),
+    : LossOnRows(
+          checked(options, "circle").rows,
+          row_maker(CircleParams{options.m, options.gamma, options.detach}),
+          "anchors"),
       detach_(options.detach) {}
 
 KITH_REGISTER(loss_registry(), "circle", Circle);

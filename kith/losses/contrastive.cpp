@@ -6,6 +6,7 @@
 
 #include "kith/core/log.h"
 #include "kith/losses/rows/contrastive.h"
+#include "kith/ops/row_engine.h"
 #include "kith/ops/tuples.h"
 
 namespace kith {

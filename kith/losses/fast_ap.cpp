@@ -1,6 +1,7 @@
 #include "kith/losses/fast_ap.h"
 
 #include "kith/losses/rows/quantised_ap.h"
+#include "kith/ops/row_engine.h"
 
 namespace kith {
 
@@ -29,9 +30,10 @@ void FastApOptions::describe(OptionSet& set) {
 }
 
 FastAp::FastAp(const Options& options)
-    : LossOnRows(checked(options, "fast_ap").rows,
-                 QuantisedApParams{static_cast<int>(options.num_bins) + 1},
-                 "queries", options.euclidean) {}
+    : LossOnRows(
+          checked(options, "fast_ap").rows,
+          row_maker(QuantisedApParams{static_cast<int>(options.num_bins) + 1}),
+          "queries", options.euclidean) {}
 
 KITH_REGISTER(loss_registry(), "fast_ap", FastAp);
 

@@ -8,7 +8,7 @@
 
 #include "kith/core/rng.h"
 #include "kith/losses/class_vectors.h"
-#include "kith/losses/hypergraph.h"
+#include "kith/ops/hypergraph.h"
 
 namespace kith {
 namespace {

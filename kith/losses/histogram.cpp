@@ -1,6 +1,7 @@
 #include "kith/losses/histogram.h"
 
 #include "kith/losses/rows/histogram.h"
+#include "kith/ops/row_engine.h"
 
 namespace kith {
 
@@ -23,7 +24,8 @@ void HistogramOptions::describe(OptionSet& set) {
 
 Histogram::Histogram(const Options& options)
     : LossOnRows(checked(options, "histogram").rows,
-                 HistogramParams{static_cast<int>(options.bins)}, "anchors") {}
+                 row_maker(HistogramParams{static_cast<int>(options.bins)}),
+                 "anchors") {}
 
 KITH_REGISTER(loss_registry(), "histogram", Histogram);
 

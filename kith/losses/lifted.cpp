@@ -4,6 +4,7 @@
 
 #include "kith/losses/rows/lifted.h"
 #include "kith/ops/pairwise.h"
+#include "kith/ops/row_engine.h"
 
 namespace kith {
 
@@ -30,9 +31,10 @@ void LiftedOptions::describe(OptionSet& set) {
 }
 
 Lifted::Lifted(const Options& options)
-    : LossOnRows(checked(options, "lifted").rows,
-                 LiftedParams{options.pos_margin, options.neg_margin},
-                 "anchors", /*euclidean=*/true),
+    : LossOnRows(
+          checked(options, "lifted").rows,
+          row_maker(LiftedParams{options.pos_margin, options.neg_margin}),
+          "anchors", /*euclidean=*/true),
       l2_(options.l2),
       squared_(options.penalty == "squared_norm") {}
 

@@ -1,6 +1,7 @@
 #include "kith/losses/lifted_structure.h"
 
 #include "kith/losses/rows/lifted_structure.h"
+#include "kith/ops/row_engine.h"
 
 namespace kith {
 
@@ -24,7 +25,8 @@ void LiftedStructureOptions::describe(OptionSet& set) {
 
 LiftedStructure::LiftedStructure(const Options& options)
     : LossOnRows(checked(options, "lifted_structure").rows,
-                 LiftedStructureParams{options.pos_margin, options.neg_margin},
+                 row_maker(LiftedStructureParams{options.pos_margin,
+                                                 options.neg_margin}),
                  "anchors", /*euclidean=*/true) {}
 
 KITH_REGISTER(loss_registry(), "lifted_structure", LiftedStructure);

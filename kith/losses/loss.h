@@ -8,7 +8,7 @@
 
 #include "kith/core/registry.h"
 #include "kith/core/tensor.h"
-#include "kith/ops/row_layout.h"
+#include "kith/ops/mixed_pairs.h"
 
 namespace kith {
 

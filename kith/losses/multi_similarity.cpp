@@ -1,6 +1,7 @@
 #include "kith/losses/multi_similarity.h"
 
 #include "kith/losses/rows/multi_similarity.h"
+#include "kith/ops/row_engine.h"
 
 namespace kith {
 
@@ -35,9 +36,9 @@ void MultiSimilarityOptions::describe(OptionSet& set) {
 
 MultiSimilarity::MultiSimilarity(const Options& options)
     : LossOnRows(checked(options, "multi_similarity").rows,
-                 MultiSimilarityParams{
+                 row_maker(MultiSimilarityParams{
                      options.alpha, options.beta, options.base, options.epsilon,
-                     options.mining, options.reduction == "anchors"},
+                     options.mining, options.reduction == "anchors"}),
                  "anchors") {}
 
 KITH_REGISTER(loss_registry(), "multi_similarity", MultiSimilarity);

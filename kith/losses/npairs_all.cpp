@@ -4,6 +4,7 @@
 
 #include "kith/losses/rows/nt_xent.h"
 #include "kith/ops/known_gradient.h"
+#include "kith/ops/row_engine.h"
 #include "kith/ops/tuples.h"
 
 namespace kith {

@@ -1,6 +1,7 @@
 #include "kith/losses/nt_xent.h"
 
 #include "kith/losses/rows/nt_xent.h"
+#include "kith/ops/row_engine.h"
 
 namespace kith {
 
@@ -24,7 +25,7 @@ void NtXentOptions::describe(OptionSet& set) {
 
 NtXent::NtXent(const Options& options)
     : LossOnRows(checked(options, "nt_xent").rows,
-                 NtXentParams{options.temperature}, "anchors") {}
+                 row_maker(NtXentParams{options.temperature}), "anchors") {}
 
 KITH_REGISTER(loss_registry(), "nt_xent", NtXent);
 

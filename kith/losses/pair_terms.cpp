@@ -7,6 +7,7 @@
 
 #include "kith/losses/rows/nt_xent.h"
 #include "kith/ops/known_gradient.h"
+#include "kith/ops/row_engine.h"
 
 namespace kith {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kith/losses/rows/recall_at_k.h"
+#include "kith/ops/row_engine.h"
 
 namespace kith {
 

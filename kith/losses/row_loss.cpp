@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include <torch/torch.h>
 
 #include "kith/core/rng.h"
+#include "kith/ops/row_engine.h"
 
 namespace kith {
 
@@ -74,6 +77,13 @@ LossOutput compute_rows(const RowLoss& loss, const LossInput& input,
            {row + "_without_positives",
             static_cast<double>(output.without_positives)}}};
 }
+
+LossOnRows::LossOnRows(MixedRowOptions options, std::function<RowLoss()> make,
+                       std::string row, bool euclidean)
+    : options_(std::move(options)),
+      make_(std::move(make)),
+      row_(std::move(row)),
+      euclidean_(euclidean) {}
 
 LossOutput LossOnRows::forward(const LossInput& input) const {
   RowLoss loss = make_();

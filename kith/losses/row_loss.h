@@ -2,12 +2,13 @@
 
 #include <functional>
 #include <string>
-#include <utility>
 
 #include "kith/losses/loss.h"
-#include "kith/ops/row_engine.h"
 
 namespace kith {
+
+struct RowLimits;
+struct RowLoss;
 
 /// Options that every loss on the row engine has beside its own.
 struct RowOptions {
@@ -44,21 +45,15 @@ class LossOnRows : public Loss {
   bool takes_database() const override { return true; }
 
  protected:
-  /// `row` and `euclidean`: see compute_rows() and RowLoss.
-  template <class Params>
-  LossOnRows(MixedRowOptions options, const Params& params, std::string row,
-             bool euclidean = false)
-      : options_(std::move(options)),
-        make_([params] { return make_row_loss(params); }),
-        row_(std::move(row)),
-        euclidean_(euclidean) {}
+  /// `make`: see row_maker() in kith/ops/row_engine.h; `row` and
+  /// `euclidean`: see compute_rows() and RowLoss.
+  LossOnRows(MixedRowOptions options, std::function<RowLoss()> make,
+             std::string row, bool euclidean = false);
 
   LossOutput forward(const LossInput& input) const override;
 
  private:
   MixedRowOptions options_;
-  /// Holds the parameters. Kernels are chosen at each call, for the level of
-  /// the processor in use may change.
   std::function<RowLoss()> make_;
   std::string row_;
   bool euclidean_;

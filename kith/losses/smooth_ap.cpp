@@ -1,6 +1,7 @@
 #include "kith/losses/smooth_ap.h"
 
 #include "kith/losses/rows/smooth_ap.h"
+#include "kith/ops/row_engine.h"
 
 namespace kith {
 
@@ -28,7 +29,8 @@ void SmoothApOptions::describe(OptionSet& set) {
 
 SmoothAp::SmoothAp(const Options& options)
     : LossOnRows(checked(options, "smooth_ap").rows,
-                 SmoothApParams{options.temperature, options.query_in_database},
+                 row_maker(SmoothApParams{options.temperature,
+                                          options.query_in_database}),
                  "queries") {}
 
 KITH_REGISTER(loss_registry(), "smooth_ap", SmoothAp);

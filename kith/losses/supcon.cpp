@@ -1,6 +1,7 @@
 #include "kith/losses/supcon.h"
 
 #include "kith/losses/rows/supcon.h"
+#include "kith/ops/row_engine.h"
 
 namespace kith {
 
@@ -25,7 +26,7 @@ void SupconOptions::describe(OptionSet& set) {
 
 Supcon::Supcon(const Options& options)
     : LossOnRows(checked(options, "supcon").rows,
-                 SupconParams{options.temperature}, "anchors") {}
+                 row_maker(SupconParams{options.temperature}), "anchors") {}
 
 KITH_REGISTER(loss_registry(), "supcon", Supcon);
 

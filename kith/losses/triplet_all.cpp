@@ -1,6 +1,7 @@
 #include "kith/losses/triplet_all.h"
 
 #include "kith/losses/rows/triplet_all.h"
+#include "kith/ops/row_engine.h"
 
 namespace kith {
 
@@ -29,10 +30,10 @@ void TripletAllOptions::describe(OptionSet& set) {
 }
 
 TripletAll::TripletAll(const Options& options)
-    : LossOnRows(
-          checked(options, "triplet_all").rows,
-          TripletAllParams{options.margin, options.reduction == "active"},
-          "anchors", /*euclidean=*/true) {}
+    : LossOnRows(checked(options, "triplet_all").rows,
+                 row_maker(TripletAllParams{options.margin,
+                                            options.reduction == "active"}),
+                 "anchors", /*euclidean=*/true) {}
 
 KITH_REGISTER(loss_registry(), "triplet_all", TripletAll);
 

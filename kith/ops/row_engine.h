@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "kith/core/tensor.h"
 #include "kith/ops/cpu_level.h"
 #include "kith/ops/row_kernels.h"
@@ -42,6 +44,13 @@ RowLoss make_row_loss(const Params& params) {
   loss.cuda_float = CudaRows<Params, float>::kernels;
   loss.cuda_double = CudaRows<Params, double>::kernels;
   return loss;
+}
+
+/// Makes the loss of these parameters, which it holds. Kernels are chosen at
+/// each call, for the level of the processor in use may change.
+template <class Params>
+std::function<RowLoss()> row_maker(const Params& params) {
+  return [params] { return make_row_loss(params); };
 }
 
 struct RowInput {

@@ -3,15 +3,9 @@
 #include <vector>
 
 #include "kith/core/tensor.h"
+#include "kith/ops/mixed_pairs.h"
 
 namespace kith {
-
-/// Virtual examples of SiMix: v = alpha x_i + (1 - alpha) x_j, of one class.
-struct MixedPairs {
-  Tensor pairs;   ///< [V, 2] int64 positions in the batch
-  Tensor alphas;  ///< [V] float64
-  bool defined() const { return pairs.defined(); }
-};
 
 /// A set of examples sorted by label, so that a class is one range. Its items
 /// are the examples and, with SiMix, the virtual ones of a class behind them.

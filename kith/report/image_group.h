@@ -11,17 +11,6 @@
 
 namespace kith {
 
-struct InsightOptions {
-  int64_t queries = 12;    ///< Of each set of examples.
-  int64_t neighbours = 8;  ///< Of each query.
-  int64_t scatter_points = 1000;
-  int64_t activations = 6;  ///< Pictures with activations.
-  int64_t confused = 10;    ///< Pairs of classes.
-  int64_t thumbnail = 96;   ///< Longer side, in pixels.
-  uint64_t seed = 0;
-  int64_t memory_mb = 512;  ///< For blocks of similarities.
-};
-
 /// A run whose evaluation split is embedded. Pictures are shown of the first
 /// task, the one part of most protocols.
 struct EmbeddedRun {

@@ -7,6 +7,18 @@
 
 namespace kith {
 
+/// How much of a run is looked at.
+struct InsightOptions {
+  int64_t queries = 12;    ///< Of each set of examples.
+  int64_t neighbours = 8;  ///< Of each query.
+  int64_t scatter_points = 1000;
+  int64_t activations = 6;  ///< Pictures with activations.
+  int64_t confused = 10;    ///< Pairs of classes.
+  int64_t thumbnail = 96;   ///< Longer side, in pixels.
+  uint64_t seed = 0;
+  int64_t memory_mb = 512;  ///< For blocks of similarities.
+};
+
 /// Pictures of a report, each in it once: others name them by their place.
 struct Album {
   struct Picture {

@@ -12,6 +12,7 @@
 #include "kith/core/file.h"
 #include "kith/core/log.h"
 #include "kith/core/path.h"
+#include "kith/report/image_group.h"
 #include "kith/report/lead.h"
 #include "kith/run/checkpoint.h"
 #include "kith/run/run_folder.h"

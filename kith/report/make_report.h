@@ -5,7 +5,7 @@
 
 #include "kith/core/device.h"
 #include "kith/core/progress.h"
-#include "kith/report/image_group.h"
+#include "kith/report/insight.h"
 #include "kith/report/report.h"
 
 namespace kith {

@@ -8,6 +8,9 @@
 #include "kith/core/timer.h"
 #include "kith/serve/access.h"
 #include "kith/serve/answers.h"
+#include "kith/serve/call.h"
+#include "kith/serve/picture_store.h"
+#include "kith/serve/worker_pool.h"
 
 namespace kith {
 namespace {
@@ -66,8 +69,12 @@ Routes::Routes(SearchService& service, const ServeMetrics& metrics,
     : service_(service),
       metrics_(metrics),
       options_(std::move(options)),
-      pictures_(service.index(), options_.picture_cache_bytes),
-      workers_(options_.workers, options_.waiting_jobs) {
+      wrong_tokens_(std::make_unique<WrongTokens>()),
+      rules_(std::make_unique<CallRules>()),
+      pictures_(std::make_unique<PictureStore>(service.index(),
+                                               options_.picture_cache_bytes)),
+      workers_(std::make_unique<WorkerPool>(options_.workers,
+                                            options_.waiting_jobs)) {
   const StoredIndex& index = service.index();
   for (int64_t i = 0; i < index.count(); ++i) {
     if (!index.is_removed(i)) {
@@ -75,13 +82,13 @@ Routes::Routes(SearchService& service, const ServeMetrics& metrics,
     }
   }
   classes_.erase("");  // items without a class
-  rules_.token = options_.token;
-  rules_.wrong_tokens = &wrong_tokens_;
-  rules_.most_neighbours = service.options().most_neighbours;
-  rules_.has_item = [&index](int64_t position) {
+  rules_->token = options_.token;
+  rules_->wrong_tokens = wrong_tokens_.get();
+  rules_->most_neighbours = service.options().most_neighbours;
+  rules_->has_item = [&index](int64_t position) {
     return position < index.count() && !index.is_removed(position);
   };
-  rules_.has_class = [this](const std::string& label) {
+  rules_->has_class = [this](const std::string& label) {
     return classes_.count(label) != 0;
   };
 }
@@ -89,13 +96,13 @@ Routes::Routes(SearchService& service, const ServeMetrics& metrics,
 Routes::~Routes() { stop(); }
 
 void Routes::stop() {
-  workers_.stop();
+  workers_->stop();
   service_.stop();
 }
 
 std::optional<HttpResponse> Routes::refuse(const HttpRequest& head) {
   Call call;
-  std::optional<HttpResponse> response = read_call(head, rules_, call);
+  std::optional<HttpResponse> response = read_call(head, *rules_, call);
   if (response && call.match.route != nullptr) {
     response->route = call.match.route->name;
   }
@@ -108,7 +115,7 @@ bool Routes::knows(const HttpRequest& head) {
 
 void Routes::answer(HttpRequest request, Reply reply) {
   Call call;
-  if (auto refusal = read_call(request, rules_, call)) {
+  if (auto refusal = read_call(request, *rules_, call)) {
     return reply(std::move(*refusal));
   }
   const Route& route = *call.match.route;
@@ -181,7 +188,7 @@ HttpResponse Routes::classes() const {
 }
 
 void Routes::hand_on(const Reply& reply, Job job) {
-  const bool has_place = workers_.post([reply, job = std::move(job)] {
+  const bool has_place = workers_->post([reply, job = std::move(job)] {
     try {
       job();
     } catch (const std::exception&) {
@@ -224,7 +231,7 @@ void Routes::picture(const Call& call, const Reply& reply) {
   hand_on(reply, [this, reply, position = call.match.position,
                   side = static_cast<int>(call.number)] {
     // Not to be kept: with another index the same address is another picture.
-    reply({200, "image/jpeg", pictures_.jpeg(position, side), "no-store"});
+    reply({200, "image/jpeg", pictures_->jpeg(position, side), "no-store"});
   });
 }
 

@@ -3,17 +3,21 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
-#include "kith/serve/call.h"
 #include "kith/serve/http.h"
-#include "kith/serve/picture_store.h"
 #include "kith/serve/search_service.h"
 #include "kith/serve/serve_metrics.h"
-#include "kith/serve/worker_pool.h"
 
 namespace kith {
+
+class PictureStore;
+class WorkerPool;
+class WrongTokens;
+struct Call;
+struct CallRules;
 
 struct RouteOptions {
   std::string model;  ///< What was given to the command, for /api/info.
@@ -54,10 +58,10 @@ class Routes final : public HttpHandler {
   const ServeMetrics& metrics_;
   RouteOptions options_;
   std::map<std::string, int64_t> classes_;  ///< Items by label.
-  WrongTokens wrong_tokens_;
-  CallRules rules_;
-  PictureStore pictures_;
-  WorkerPool workers_;
+  std::unique_ptr<WrongTokens> wrong_tokens_;
+  std::unique_ptr<CallRules> rules_;
+  std::unique_ptr<PictureStore> pictures_;
+  std::unique_ptr<WorkerPool> workers_;
 };
 
 }  // namespace kith

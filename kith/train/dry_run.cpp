@@ -1,7 +1,9 @@
 #include <algorithm>
 
 #include "kith/core/timer.h"
+#include "kith/train/run_book.h"
 #include "kith/train/trainer.h"
+#include "kith/train/training_step.h"
 
 namespace kith {
 namespace {
@@ -21,7 +23,7 @@ DryRun Trainer::dry_run() {
   constexpr int64_t kSteps = 4;  // the first ones fill caches and queues
   start_weights();
   RunState& state = book_->state();
-  feed_->prepare_pool(state, [this] { return embed_images(split_.images()); });
+  feed_->prepare_pool(state, [this] { return embed_images(split_->images()); });
   const Epoch epoch = feed_->open(0, 0, kSteps);
   DryRun result;
   result.steps_an_epoch = epoch.steps;

@@ -7,7 +7,7 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/timer.h"
-#include "kith/samplers/epoch_use.h"
+#include "kith/train/epoch_use.h"
 
 namespace kith {
 

@@ -11,6 +11,7 @@
 #include "kith/core/memory.h"
 #include "kith/core/rng.h"
 #include "kith/ops/gpu.h"
+#include "kith/ops/upload.h"
 
 namespace kith {
 namespace {

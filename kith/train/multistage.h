@@ -9,9 +9,10 @@
 
 #include "kith/core/tensor.h"
 #include "kith/models/embedding_net.h"
-#include "kith/ops/upload.h"
 
 namespace kith {
+
+class Upload;
 
 /// Which chunks of a batch keep their graph from the first pass.
 enum class KeepGraphs {

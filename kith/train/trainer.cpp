@@ -6,10 +6,13 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/timer.h"
+#include "kith/data/cache.h"
 #include "kith/ops/upload.h"
+#include "kith/train/gradient_watch.h"
+#include "kith/train/run_book.h"
 #include "kith/train/start_weights.h"
-#include "kith/train/training_checks.h"
-#include "kith/train/whiten_head.h"
+#include "kith/train/step_totals.h"
+#include "kith/train/training_step.h"
 
 namespace kith {
 namespace {
@@ -24,6 +27,61 @@ LoaderOptions loader_options(const TrainOptions& train, c10::Device device) {
   LoaderOptions loader{worker_count(train.workers), train.prefetch};
   if (device.is_cuda()) loader.allocate = page_locked;
   return loader;
+}
+
+/// DataError if there is nothing to train on.
+void check_has_images(const TrainingSplit& split, const RunConfig& config) {
+  if (!split.images().empty()) return;
+  const ConfigNode* path = config.section("data").find("path");
+  throw DataError(
+      "the train split has no images" +
+      (path == nullptr ? "" : " (data.path: " + path->scalar + ")"));
+}
+
+/// ConfigError if parts that are right by themselves do not go together.
+void check_fit(const TrainOptions& train, const Sampler& sampler,
+               const EmbeddingNet& net) {
+  if (sampler.wants_pool() && train.mixup > 0) {
+    throw ConfigError(
+        "'train.mixup' gives embeddings of mixed pictures, and this sampler "
+        "chooses by those of single ones: use one or the other");
+  }
+  if (net.input().any_shape() && train.mixup > 0) {
+    throw ConfigError(
+        "'train.mixup' mixes pictures of one size, and with "
+        "'model.input.long_side' their sizes differ: use one or the other");
+  }
+  if (!net.has_head() && train.head_epochs > 0) {
+    throw ConfigError(
+        "'train.head_epochs' trains the head alone, and a network of your own "
+        "has none that kith knows of: set it to 0");
+  }
+}
+
+/// What would only be found after the first epochs, when the network is
+/// evaluated: ConfigError or DataError. Warns of traps in the log.
+void check_training(const RunConfig& config, const DataSet& data,
+                    const Protocol& protocol, EmbeddingNet& net) {
+  config.eval.descriptor.check(net.backbone());
+  const bool evaluates = config.eval.evaluates();
+  if (evaluates) {
+    eval_tasks(protocol, data.list(), eval_split(config.eval, data.list()));
+  }
+  net.train();
+  const bool in_parts = config.train.sub_batch > 0 || net.input().any_shape();
+  if (in_parts && !gathered_statistics(net).empty()) {
+    log_warning(
+        "batch norm takes its statistics from each part of train.sub_batch "
+        "images, or of one size, so gradients are not those of the whole "
+        "batch; model.bn: stats keeps the statistics fixed");
+  }
+  if (config.eval.every > 0 && evaluates &&
+      eval_split(config.eval, data.list()) == Split::kTest) {
+    log_warning(
+        "the best checkpoint is picked on the test split, which flatters it: "
+        "report the last one, or choose on held-out training classes with "
+        "train.validation");
+  }
 }
 
 }  // namespace
@@ -44,17 +102,19 @@ Trainer::Trainer(Training training, const DataSet& data,
                  Progress& progress)
     : config_(std::move(training.config)),
       data_(data),
-      split_(data.list()),
+      split_(std::make_unique<TrainingSplit>(data.list())),
       device_(device),
       progress_(progress),
       net_(training.parts.net),
-      cache_(data, config_.train.cache_mb << 20),
-      guard_(folder, data) {
+      cache_(std::make_unique<ImageCache>(data, config_.train.cache_mb << 20)),
+      guard_(std::make_unique<RunGuard>(folder, data)),
+      totals_(std::make_unique<StepTotals>()),
+      gradients_(std::make_unique<GradientWatch>()) {
   const TrainerParts& parts = training.parts;
-  check_has_images(split_, config_);
+  check_has_images(*split_, config_);
   const auto seed = static_cast<uint64_t>(config_.train.seed);
-  FeedParts feed{split_, cache_,
-                 parts.sampler.make(split_.sampler_input(seed))};
+  FeedParts feed{*split_, *cache_,
+                 parts.sampler.make(split_->sampler_input(seed))};
   for (const auto& step : parts.augment) {
     feed.augmentations.push_back(step.make());
   }
@@ -68,8 +128,8 @@ Trainer::Trainer(Training training, const DataSet& data,
       data, evaluator_options(config_.eval, config_.train.workers));
   make_optimizer(parts);
   step_ = std::make_unique<TrainingStep>(
-      StepParts{*net_, *objective_, *optimizer_, *schedule_, split_, *feed_,
-                guard_},
+      StepParts{*net_, *objective_, *optimizer_, *schedule_, *split_, *feed_,
+                *guard_},
       config_.train, device);
   const auto others = [this] {
     NamedTensors all = objective_->state();
@@ -77,18 +137,20 @@ Trainer::Trainer(Training training, const DataSet& data,
     return all;
   };
   book_ = std::make_unique<RunBook>(
-      BookParts{config_, data, *net_, *optimizer_, guard_, others,
+      BookParts{config_, data, *net_, *optimizer_, *guard_, others,
                 [this] { return objective_->parameters(); }},
       folder);
   check_training(config_, data, evaluator_->protocol(), *net_);
 }
+
+Trainer::~Trainer() = default;
 
 /// The network on the device, and what changes its weights.
 void Trainer::make_optimizer(const TrainerParts& parts) {
   net_->use_device(device_);
   net_->apply_precision();
   LossContext context;
-  context.classes = split_.classes();
+  context.classes = split_->classes();
   context.dim = net_->dim();
   context.seed = static_cast<uint64_t>(config_.train.seed);
   std::shared_ptr<Loss> made = parts.loss.make(context);
@@ -124,14 +186,18 @@ void Trainer::start_weights() {
   }
   EmbedOptions options = embed_options();
   options.descriptor = {};
-  whiten_head(*net_, data_, split_.images(),
+  whiten_head(*net_, data_, split_->images(),
               static_cast<uint64_t>(config_.train.seed), options, progress_);
 }
+
+int64_t Trainer::steps_done() const { return book_->state().step; }
+
+int64_t Trainer::best_epoch() const { return book_->best_epoch(); }
 
 void Trainer::resume() {
   if (!book_->resume()) return;
   has_weights_ = true;
-  if (book_->state().step > 0) gradients_.resume();
+  if (book_->state().step > 0) gradients_->resume();
 }
 
 EvalResult Trainer::run() {
@@ -165,7 +231,7 @@ EvalResult Trainer::run() {
     book_->save_last();
   }
   book_->write_metrics();
-  log_info(totals_.summary());
+  log_info(totals_->summary());
   return result;
 }
 
@@ -189,7 +255,7 @@ void Trainer::start_progress(const Epoch& epoch) {
 void Trainer::train_epoch() {
   const TrainOptions& train = config_.train;
   RunState& state = book_->state();
-  feed_->prepare_pool(state, [this] { return embed_images(split_.images()); });
+  feed_->prepare_pool(state, [this] { return embed_images(split_->images()); });
   Epoch epoch = feed_->open(state.epoch, state.step_in_epoch,
                             steps_left(train, state.step));
   net_->train();
@@ -206,8 +272,8 @@ void Trainer::train_epoch() {
     }
     StepRecord record = step_->take(batch, state, epoch.steps, meter);
     record.sampler_seconds = std::exchange(epoch.sampler_seconds, 0);
-    totals_.add(record);
-    gradients_.add(record);
+    totals_->add(record);
+    gradients_->add(record);
     book_->write(record);
     char note[64];
     std::snprintf(note, sizeof(note), "loss %.4f  lr %.1e", record.loss,
@@ -219,7 +285,7 @@ void Trainer::train_epoch() {
   progress_.finish();
   const bool fills_memory =
       train.memory > 0 && epoch.number < train.memory_after;
-  if (!fills_memory) gradients_.end_epoch(epoch.number);
+  if (!fills_memory) gradients_->end_epoch(epoch.number);
   if (state.step_in_epoch < epoch.steps) return;  // train.steps are done
   ++state.epoch;
   state.step_in_epoch = 0;
@@ -228,7 +294,7 @@ void Trainer::train_epoch() {
 EmbedOptions Trainer::embed_options() {
   EmbedOptions options = evaluator_->embedding();
   options.loader = loader_options(config_.train, device_);
-  options.cache = &cache_;
+  options.cache = cache_.get();
   options.network = "the network after epoch " +
                     std::to_string(book_->state().epoch) + ", step " +
                     std::to_string(book_->state().step);
@@ -255,7 +321,7 @@ EvalResult Trainer::record_evaluation() {
   try {
     now.split = embed_now();
   } catch (const RunError& error) {
-    guard_.stop_diverged(error.what());
+    guard_->stop_diverged(error.what());
   }
   now.result = evaluator_->score(now.split);
   now.seconds = timer.seconds();

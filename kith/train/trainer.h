@@ -2,18 +2,26 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kith/core/progress.h"
-#include "kith/data/cache.h"
 #include "kith/data/data_set.h"
 #include "kith/eval/evaluator.h"
-#include "kith/train/gradient_watch.h"
-#include "kith/train/run_book.h"
-#include "kith/train/step_totals.h"
+#include "kith/run/run_log.h"
 #include "kith/train/trainer_parts.h"
-#include "kith/train/training_step.h"
 
 namespace kith {
+
+class EpochFeed;
+class GradientWatch;
+class ImageCache;
+class Objective;
+class RunBook;
+class RunGuard;
+class StepTotals;
+class TrainingSplit;
+class TrainingStep;
+struct Epoch;
 
 /// What a run will take, from a few steps that are thrown away.
 struct DryRun {
@@ -51,6 +59,7 @@ class Trainer {
   Trainer(TrainerParts parts, const DataSet& data, const std::string& folder,
           c10::Device device, Progress& progress);
 
+  ~Trainer();
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
@@ -70,10 +79,10 @@ class Trainer {
 
   EmbeddingNet& net() { return *net_; }
   const RunConfig& config() const { return config_; }
-  int64_t steps_done() const { return book_->state().step; }
+  int64_t steps_done() const;
 
   /// The epoch of the best evaluation so far; 0 if there was none.
-  int64_t best_epoch() const { return book_->best_epoch(); }
+  int64_t best_epoch() const;
 
   /// The evaluation split, embedded by the network as it is.
   EmbeddedSplit embed_now();
@@ -94,13 +103,13 @@ class Trainer {
 
   RunConfig config_;
   const DataSet& data_;
-  TrainingSplit split_;
+  std::unique_ptr<TrainingSplit> split_;
   c10::Device device_;
   Progress& progress_;
 
   std::shared_ptr<EmbeddingNet> net_;
-  ImageCache cache_;
-  RunGuard guard_;
+  std::unique_ptr<ImageCache> cache_;
+  std::unique_ptr<RunGuard> guard_;
   std::shared_ptr<Schedule> schedule_;
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<EpochFeed> feed_;
@@ -108,8 +117,8 @@ class Trainer {
   std::shared_ptr<Optimizer> optimizer_;
   std::unique_ptr<TrainingStep> step_;
   std::unique_ptr<RunBook> book_;
-  StepTotals totals_;
-  GradientWatch gradients_;
+  std::unique_ptr<StepTotals> totals_;
+  std::unique_ptr<GradientWatch> gradients_;
   bool has_weights_ = false;  ///< Those to start from, or resumed ones.
 };
 

@@ -3,15 +3,29 @@
 #include <memory>
 #include <optional>
 
+#include "kith/core/timer.h"
+#include "kith/run/run_log.h"
 #include "kith/train/epoch_feed.h"
 #include "kith/train/multistage.h"
 #include "kith/train/objective.h"
 #include "kith/train/optimizer.h"
-#include "kith/train/phase_meter.h"
 #include "kith/train/run_guard.h"
 #include "kith/train/schedule.h"
 
 namespace kith {
+
+/// Measures the phases of a step one after another.
+class PhaseMeter {
+ public:
+  explicit PhaseMeter(c10::Device device);
+
+  /// Waits for the device and returns the phase since the last lap.
+  Phase lap();
+
+ private:
+  c10::Device device_;
+  Timer timer_;
+};
 
 /// What takes part in a step; all of it must outlive the steps.
 struct StepParts {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/error.h"
+#include "kith/image/colour.h"
 #include "kith/image/resize.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/pictures.h"

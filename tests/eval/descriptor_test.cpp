@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/error.h"
+#include "kith/image/colour.h"
 #include "tests/support/expect_error.h"
 
 namespace kith {

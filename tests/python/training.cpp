@@ -4,6 +4,7 @@
 #include "kith/core/file.h"
 #include "kith/core/progress.h"
 #include "kith/train/experiment.h"
+#include "kith/train/training_split.h"
 #include "tests/python/commands.h"
 
 namespace kith {

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include "kith/serve/picture_store.h"
 #include "tests/serve/routes_fixture.h"
 
 namespace kith {

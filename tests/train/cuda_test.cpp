@@ -6,6 +6,8 @@
 #include <torch/torch.h>
 
 #include "kith/ops/gpu.h"
+#include "kith/ops/upload.h"
+#include "kith/train/multistage.h"
 #include "kith/train/trainer.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/torch/loss_curve.h"

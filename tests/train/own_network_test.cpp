@@ -19,6 +19,7 @@
 #include "kith/models/backbones.h"
 #include "kith/run/checkpoint.h"
 #include "kith/samplers/class_balanced.h"
+#include "kith/train/multistage.h"
 #include "kith/train/optimizers.h"
 #include "kith/train/schedules.h"
 #include "kith/train/trainer.h"

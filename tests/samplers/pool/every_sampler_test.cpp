@@ -14,8 +14,8 @@
 #include <torch/torch.h>
 
 #include "kith/core/tensor.h"
-#include "kith/samplers/epoch_use.h"
 #include "kith/samplers/sampler.h"
+#include "kith/train/epoch_use.h"
 #include "tests/samplers/plans.h"
 
 namespace kith {

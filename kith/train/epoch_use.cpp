@@ -1,4 +1,4 @@
-#include "kith/samplers/epoch_use.h"
+#include "kith/train/epoch_use.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -1,4 +1,4 @@
-#include "kith/losses/hypergraph.h"
+#include "kith/ops/hypergraph.h"
 
 #include <torch/torch.h>
 

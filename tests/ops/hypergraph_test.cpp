@@ -1,6 +1,6 @@
 // The pieces of HIST: distances to distributions, hypergraph, network.
 
-#include "kith/losses/hypergraph.h"
+#include "kith/ops/hypergraph.h"
 
 #include <string>
 

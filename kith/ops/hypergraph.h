@@ -6,7 +6,7 @@
 
 namespace kith {
 
-// The pieces of HIST (hist.h).
+// The pieces of the loss HIST (kith/losses/hist.h).
 
 /// Squared Mahalanobis distances of a batch to the distributions of classes.
 ///
