@@ -177,6 +177,9 @@ std::string seeds_note(const std::vector<int64_t>& counts) {
   const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
   if (least == counts.end()) return "";
   if (*most == 1) return "one seed each: no intervals";
+  if (*most < kLeastRunsOfInterval) {
+    return "at most two seeds: too few for intervals";
+  }
   const std::string number =
       *least == *most ? std::to_string(*most)
                       : std::to_string(*least) + " to " + std::to_string(*most);

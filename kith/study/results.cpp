@@ -1,5 +1,6 @@
 #include "kith/study/results.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kith/core/error.h"
@@ -47,8 +48,14 @@ std::vector<double> StudyResults::values(const Labels& labels,
 Spread spread_of(const std::vector<double>& values) {
   Spread spread;
   spread.count = static_cast<int64_t>(values.size());
-  spread.half_width = half_width_of_mean(values);
-  spread.mean = values.empty() ? NAN : 0;
+  spread.half_width =
+      spread.count < kLeastRunsOfInterval ? NAN : half_width_of_mean(values);
+  spread.mean = spread.low = spread.high = NAN;
+  if (values.empty()) return spread;
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  spread.low = *low;
+  spread.high = *high;
+  spread.mean = 0;
   for (double value : values) {
     spread.mean += value / static_cast<double>(values.size());
   }

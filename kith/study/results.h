@@ -38,10 +38,16 @@ struct StudyResults {
                              const std::string& metric) const;
 };
 
+/// Fewer runs say too little of how far others would be from their mean: the
+/// interval of two reaches 6.4 times as far as they are apart.
+inline constexpr int64_t kLeastRunsOfInterval = 3;
+
 /// Mean and 95% interval (Student's t) of some runs.
 struct Spread {
   double mean = 0.0;        ///< NaN without values.
-  double half_width = 0.0;  ///< NaN with fewer than two values.
+  double half_width = 0.0;  ///< NaN below kLeastRunsOfInterval values.
+  double low = 0.0;         ///< The smallest value; NaN without values.
+  double high = 0.0;        ///< The largest one.
   int64_t count = 0;
 };
 

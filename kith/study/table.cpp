@@ -1,6 +1,7 @@
 #include "kith/study/table.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <optional>
 
@@ -35,19 +36,22 @@ struct Summary {
   std::vector<bool> has_published;  ///< By metric.
 };
 
-/// Marks the best mean of each column, by what its metric says is better.
+/// Marks the best mean of each column, by what its metric says is better. Where
+/// a row has too few runs for an interval, another seed may change the order.
 void mark_best(const Study& study, Summary& summary) {
   if (summary.rows.size() < 2) return;
   for (size_t m = 0; m < study.metrics.size(); ++m) {
     const Better better = better_of(study.metrics[m]);
     Cell* best = nullptr;
+    bool has_intervals = true;
     for (Row& row : summary.rows) {
       Cell& cell = row.cells[m];
       if (cell.spread.count == 0) continue;
+      has_intervals &= cell.spread.count >= kLeastRunsOfInterval;
       const double known = best == nullptr ? NAN : best->spread.mean;
       if (is_better(cell.spread.mean, known, better)) best = &cell;
     }
-    if (best != nullptr) best->best = true;
+    if (best != nullptr && has_intervals) best->best = true;
   }
 }
 
@@ -80,11 +84,16 @@ Summary summarise(const StudyResults& results) {
   return summary;
 }
 
-/// "82.31 ± 0.45", or the mean alone of one run. The sign and the mark of the
-/// best are the format's.
+/// "82.31 ± 0.45"; of two runs "82.31 (82.00, 82.62)", of one the value. The
+/// sign and the mark of the best are the format's.
 std::string cell_text(const std::string& metric, const Cell& cell,
                       const std::string& plus_minus, const std::string& begin,
                       const std::string& end) {
+  if (cell.spread.count == 2) {
+    return format_metric(metric, cell.spread.mean) + " (" +
+           format_metric(metric, cell.spread.low) + ", " +
+           format_metric(metric, cell.spread.high) + ")";
+  }
   const std::string text =
       plus_minus_text(cell.spread.mean, cell.spread.half_width,
                       metric_is_share(metric), plus_minus);
@@ -123,10 +132,28 @@ TextTable text_table(const Study& study, const Summary& summary,
 }
 
 /// What the numbers are, below the table.
-std::string legend(const Study& study, const std::string& plus_minus) {
-  std::string text = "Mean" + plus_minus +
-                     "half of the 95% interval (Student's t) over runs; shares "
-                     "in percent.";
+std::string legend(const Study& study, const Summary& summary,
+                   const std::string& plus_minus) {
+  int64_t most = 0;
+  bool has_two = false;
+  for (const Row& row : summary.rows) {
+    most = std::max(most, row.runs);
+    has_two |= row.runs == 2;
+  }
+  std::string text =
+      most >= kLeastRunsOfInterval
+          ? "Mean" + plus_minus +
+                "half of the 95% interval (Student's t) over runs; "
+          : "";
+  if (has_two) {
+    text +=
+        "of two runs the mean and both values, which are too few for an "
+        "interval; ";
+  }
+  if (most == 1) text += "of one run each: another seed may change the order; ";
+  text += "shares in percent.";
+  text[0] =
+      static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
   if (!study.published_source.empty()) {
     text += " Published: " + study.published_source + ".";
   }
@@ -145,10 +172,10 @@ Json labels_json(const Study& study, const Labels& labels) {
 
 std::string study_markdown(const StudyResults& results) {
   const Study& study = *results.study;
+  const Summary summary = summarise(results);
   return "# " + study.title + "\n\n" +
-         markdown_table(
-             text_table(study, summarise(results), {" ± ", "**", "**"})) +
-         "\n" + legend(study, " ± ") + "\n";
+         markdown_table(text_table(study, summary, {" ± ", "**", "**"})) +
+         "\n" + legend(study, summary, " ± ") + "\n";
 }
 
 std::string study_latex(const StudyResults& results) {
@@ -163,7 +190,7 @@ std::string study_latex(const StudyResults& results) {
   }
   return "% " + replaced(study.title, {{'\n', " "}}) + "\n" +
          latex_table(table, axes) + "% " +
-         replaced(legend(study, " +- "), {{'\n', " "}}) + "\n";
+         replaced(legend(study, summary, " +- "), {{'\n', " "}}) + "\n";
 }
 
 std::string study_csv(const StudyResults& results) {
@@ -206,6 +233,8 @@ std::string study_json(const StudyResults& results) {
       Json& entry = metrics[study.metrics[m]];
       entry = {{"mean", cell.spread.mean},
                {"half_width", cell.spread.half_width},
+               {"low", cell.spread.low},
+               {"high", cell.spread.high},
                {"count", cell.spread.count}};
       if (cell.published) entry["published"] = *cell.published;
     }

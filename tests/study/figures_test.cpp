@@ -250,15 +250,19 @@ TEST(Figures, UndefinedNumbersAreLeftOut) {
   EXPECT_EQ(count_of(drawn("{name: scatter}", results), "<circle "), 2);
 }
 
-TEST(Figures, OneSeedHasNoInterval) {
-  Study study = small_study();
-  study.seeds = {7};
-  const StudyResults results = results_of(study, plausible);
-  for (const char* yaml : kAll) {
-    SCOPED_TRACE(yaml);
-    const std::string svg = drawn(yaml, results);
-    EXPECT_THAT(svg, Not(HasSubstr(" ± ")));
-    EXPECT_EQ(count_of(svg, "class=\"i s"), 0);
+TEST(Figures, OneSeedOrTwoHaveNoInterval) {
+  for (const std::vector<int64_t>& seeds :
+       {std::vector<int64_t>{7}, std::vector<int64_t>{7, 8}}) {
+    Study study = small_study();
+    study.seeds = seeds;
+    const StudyResults results = results_of(study, plausible);
+    for (const char* yaml : kAll) {
+      SCOPED_TRACE(yaml);
+      const std::string svg = drawn(yaml, results);
+      EXPECT_THAT(svg, Not(HasSubstr(" ± ")));
+      EXPECT_EQ(count_of(svg, "class=\"i s"), 0);
+    }
+    EXPECT_THAT(drawn(kAll[0], results), HasSubstr("intervals"));
   }
 }
 

@@ -38,30 +38,61 @@ class StudyTable : public ::testing::Test {
                      result("c_d", 0, 0.59, 0.41236)};
   }
 
+  void add_third_runs() {
+    results_.runs = {result("a|b", 0, 0.60, 0.30), result("a|b", 1, 0.62, 0.32),
+                     result("a|b", 2, 0.61, 0.31)};
+    for (int64_t seed = 0; seed < 3; ++seed) {
+      results_.runs.push_back(result("c_d", seed, 0.59, 0.41236));
+    }
+  }
+
   Study study_;
   StudyResults results_;
 };
 
 TEST_F(StudyTable, AsMarkdown) {
-  // Half width: 12.706 * 0.01 * sqrt(2) / sqrt(2).
   EXPECT_EQ(study_markdown(results_),
             "# A study\n"
             "\n"
             "| loss | runs | recall_any@1 | published | rho |\n"
             "|---|---|---|---|---|\n"
-            "| a\\|b | 2 | **61.00 ± 12.71** | 60.5 | 0.31 ± 0.1271 |\n"
+            "| a\\|b | 2 | 61.00 (60.00, 62.00) | 60.5 | 0.31 (0.3, 0.32) |\n"
             "| c_d | 1 | 59.00 | - | 0.4124 |\n"
+            "| e | 0 | - | - | - |\n"
+            "\n"
+            "Of two runs the mean and both values, which are too few for an "
+            "interval; shares in percent. Published: A paper, Table 3.\n");
+}
+
+TEST_F(StudyTable, ThreeRunsHaveIntervalsAndTheBestIsMarked) {
+  add_third_runs();
+  // Half width: 4.3027 * 0.01 / sqrt(3) = 0.02484.
+  EXPECT_EQ(study_markdown(results_),
+            "# A study\n"
+            "\n"
+            "| loss | runs | recall_any@1 | published | rho |\n"
+            "|---|---|---|---|---|\n"
+            "| a\\|b | 3 | **61.00 ± 2.48** | 60.5 | 0.31 ± 0.02484 |\n"
+            "| c_d | 3 | 59.00 ± 0.00 | - | 0.4124 ± 0 |\n"
             "| e | 0 | - | - | - |\n"
             "\n"
             "Mean ± half of the 95% interval (Student's t) over runs; shares "
             "in percent. Published: A paper, Table 3.\n");
 }
 
+// One row with too few is enough: it may be the best one by chance.
+TEST_F(StudyTable, MarksNothingWhereARowHasTooFewRuns) {
+  results_.runs.push_back(result("a|b", 2, 0.61, 0.31));
+  const std::string table = study_markdown(results_);
+  EXPECT_NE(table.find("61.00 ± 2.48"), std::string::npos) << table;
+  EXPECT_EQ(table.find("**"), std::string::npos) << table;
+}
+
 TEST_F(StudyTable, AsCsv) {
   EXPECT_EQ(study_csv(results_),
             "loss,runs,recall_any@1,recall_any@1 half width,recall_any@1 "
             "published,rho,rho half width,rho published\n"
-            "a|b,2,61.0000,12.7060,60.5,0.3100,0.1271,\n"
+            "a|b,2,61.0000,,60.5,0.3100,,\n"
             "c_d,1,59.0000,,,0.4124,,\n"
             "e,0,,,,,,\n");
 }
@@ -74,14 +105,14 @@ TEST_F(StudyTable, AsLatex) {
             "\\toprule\n"
             "loss & runs & recall\\_any@1 & published & rho \\\\\n"
             "\\midrule\n"
-            "a|b & 2 & \\textbf{61.00 $\\pm$ 12.71} & 60.5 & 0.31 $\\pm$ "
-            "0.1271 \\\\\n"
+            "a|b & 2 & 61.00 (60.00, 62.00) & 60.5 & 0.31 (0.3, 0.32) "
+            "\\\\\n"
             "c\\_d & 1 & 59.00 & - & 0.4124 \\\\\n"
             "e & 0 & - & - & - \\\\\n"
             "\\bottomrule\n"
             "\\end{tabular}\n"
-            "% Mean +- half of the 95% interval (Student's t) over runs; "
-            "shares in percent. Published: A paper, Table 3.\n");
+            "% Of two runs the mean and both values, which are too few for an "
+            "interval; shares in percent. Published: A paper, Table 3.\n");
 }
 
 TEST_F(StudyTable, AsJson) {
@@ -91,6 +122,10 @@ TEST_F(StudyTable, AsJson) {
   EXPECT_EQ(first.at("labels").at("loss"), "a|b");
   EXPECT_EQ(first.at("runs"), 2);
   EXPECT_DOUBLE_EQ(first.at("metrics").at("recall_any@1").at("mean"), 0.61);
+  EXPECT_TRUE(
+      first.at("metrics").at("recall_any@1").at("half_width").is_null());
+  EXPECT_EQ(first.at("metrics").at("recall_any@1").at("low"), 0.6);
+  EXPECT_EQ(first.at("metrics").at("recall_any@1").at("high"), 0.62);
   EXPECT_EQ(first.at("metrics").at("recall_any@1").at("published"), 60.5);
   const auto& empty = json.at("combinations").at(2).at("metrics").at("rho");
   EXPECT_TRUE(empty.at("mean").is_null());
@@ -100,15 +135,17 @@ TEST_F(StudyTable, AsJson) {
 }
 
 TEST_F(StudyTable, TheBestOfADistanceWithinClassesIsTheSmallest) {
+  add_third_runs();
   study_.metrics = {"intra", "inter"};
   for (RunResult& run : results_.runs) {
     run.metrics["intra"] = run.metrics["inter"] = run.metrics["rho"];
   }
   const std::string table = study_markdown(results_);
-  EXPECT_NE(table.find("| a\\|b | 2 | **0.31 ± 0.1271** | 0.31 ± 0.1271 |"),
+  EXPECT_NE(table.find("| a\\|b | 3 | **0.31 ± 0.02484** | 0.31 ± 0.02484 |"),
             std::string::npos)
       << table;
-  EXPECT_NE(table.find("| c_d | 1 | 0.4124 | **0.4124** |"), std::string::npos)
+  EXPECT_NE(table.find("| c_d | 3 | 0.4124 ± 0 | **0.4124 ± 0** |"),
+            std::string::npos)
       << table;
 }
 
