@@ -8,7 +8,7 @@ namespace kith {
 
 /// The data sets of the literature, read from the files as they are published:
 ///
-///     Cub200 birds({.path = "CUB_200_2011"});
+///     Cub200DataSet birds({.path = "CUB_200_2011"});
 
 struct Cub200Options {
   std::string path = {};
@@ -19,7 +19,7 @@ struct Cub200Options {
 
 /// Caltech-UCSD Birds 200-2011. Labels are the published class numbers, from 1;
 /// train_test_split.txt, which splits images and not classes, is not used.
-class Cub200 final : public DataSet {
+class Cub200DataSet final : public DataSet {
  public:
   static constexpr const char* kSummary =
       "CUB-200-2011 as published: classes 1-100 train, 101-200 test";
@@ -29,7 +29,7 @@ class Cub200 final : public DataSet {
                                    "the usual split of CUB-200-2011 by class"}};
   using Options = Cub200Options;
 
-  explicit Cub200(Options options);
+  explicit Cub200DataSet(Options options);
 };
 
 struct Cars196Options {
@@ -41,7 +41,7 @@ struct Cars196Options {
 
 /// Stanford Cars. Labels are the published class numbers, from 1; the published
 /// division of images, which has all classes on both sides, is not used.
-class Cars196 final : public DataSet {
+class Cars196DataSet final : public DataSet {
  public:
   static constexpr const char* kSummary =
       "Cars196 (Stanford Cars) as published: classes 1-98 train, 99-196 test";
@@ -53,7 +53,7 @@ class Cars196 final : public DataSet {
                                    "the usual split of Cars196 by class"}};
   using Options = Cars196Options;
 
-  explicit Cars196(Options options);
+  explicit Cars196DataSet(Options options);
 };
 
 struct SopOptions {
@@ -63,7 +63,7 @@ struct SopOptions {
 };
 
 /// Stanford Online Products. Labels are the published class numbers, from 1.
-class Sop final : public DataSet {
+class SopDataSet final : public DataSet {
  public:
   static constexpr const char* kSummary =
       "Stanford Online Products as published: 11318 classes train, 11316 test";
@@ -75,7 +75,7 @@ class Sop final : public DataSet {
                                    "Ebay_train.txt and Ebay_test.txt"}};
   using Options = SopOptions;
 
-  explicit Sop(Options options);
+  explicit SopDataSet(Options options);
 };
 
 struct InShopOptions {
@@ -88,7 +88,7 @@ struct InShopOptions {
 
 /// In-Shop Clothes Retrieval of DeepFashion. The label of "id_00000002" is 2;
 /// the category is the folder above the item: "WOMEN/Dresses".
-class InShop final : public DataSet {
+class InShopDataSet final : public DataSet {
  public:
   static constexpr const char* kSummary =
       "In-Shop Clothes (DeepFashion) as published: train, query and gallery";
@@ -103,7 +103,7 @@ class InShop final : public DataSet {
           "test"}};
   using Options = InShopOptions;
 
-  explicit InShop(Options options);
+  explicit InShopDataSet(Options options);
 };
 
 struct VehicleIdOptions {
@@ -115,7 +115,7 @@ struct VehicleIdOptions {
 /// PKU VehicleID. Labels are the published numbers of vehicles; the category
 /// is the number of the vehicle's model, empty for vehicles without one. An
 /// image that is in several test lists is one item.
-class VehicleId final : public DataSet {
+class VehicleIdDataSet final : public DataSet {
  public:
   static constexpr const char* kSummary =
       "PKU VehicleID as published: train list; small, medium and large lists "
@@ -135,7 +135,7 @@ class VehicleId final : public DataSet {
           {{"large", 20038}, {"medium", 12995}, {"small", 7332}}}};
   using Options = VehicleIdOptions;
 
-  explicit VehicleId(Options options);
+  explicit VehicleIdDataSet(Options options);
 };
 
 struct INaturalistOptions {
@@ -147,7 +147,7 @@ struct INaturalistOptions {
 /// iNaturalist 2018 in the split of Smooth-AP (Brown et al., ECCV 2020). A
 /// class is the last two folders of a picture, "Aves/2716", numbered from 0 by
 /// name over both lists; its category is the first of them.
-class INaturalist final : public DataSet {
+class INaturalistDataSet final : public DataSet {
  public:
   static constexpr const char* kSummary =
       "iNaturalist 2018 in the split of Smooth-AP: 5690 classes train, 2452 "
@@ -161,7 +161,7 @@ class INaturalist final : public DataSet {
                                    "Patel et al., CVPR 2022, Table 1"}};
   using Options = INaturalistOptions;
 
-  explicit INaturalist(Options options);
+  explicit INaturalistDataSet(Options options);
 };
 
 struct GldV1Options {
@@ -175,7 +175,7 @@ struct GldV1Options {
 
 /// Google Landmarks, first version: a list of addresses on the web, many of
 /// them dead by now, so that copies lack images. All of it is training data.
-class GldV1 final : public DataSet {
+class GldV1DataSet final : public DataSet {
  public:
   static constexpr const char* kSummary =
       "Google Landmarks v1: train.csv and the images that could be fetched";
@@ -186,7 +186,7 @@ class GldV1 final : public DataSet {
           "Noh et al., ICCV 2017; Patel et al., CVPR 2022, Table 1"}};
   using Options = GldV1Options;
 
-  explicit GldV1(Options options);
+  explicit GldV1DataSet(Options options);
 };
 
 struct GldV2Options {
@@ -201,7 +201,7 @@ struct GldV2Options {
 /// answers in it, which lists say and not labels: every such image has a label
 /// of its own. Queries are in the lists "public" and "private". Either split
 /// may be absent; what is published of the other depends on `clean`.
-class GldV2 final : public DataSet {
+class GldV2DataSet final : public DataSet {
  public:
   static constexpr const char* kSummary =
       "Google Landmarks v2 as published: train_clean.csv or train.csv; queries "
@@ -214,7 +214,7 @@ class GldV2 final : public DataSet {
       .protocol = "gldv2"};
   using Options = GldV2Options;
 
-  explicit GldV2(Options options);
+  explicit GldV2DataSet(Options options);
 };
 
 struct Sfm120kOptions {
@@ -227,7 +227,7 @@ struct Sfm120kOptions {
 /// reconstruction of a place. The clusters of `val` are other places than those
 /// of `train`, whatever their numbers: their labels start above those. The
 /// pairs of queries and positives (qidxs, pidxs) are not used.
-class Sfm120k final : public DataSet {
+class Sfm120kDataSet final : public DataSet {
  public:
   static constexpr const char* kSummary =
       "retrieval-SfM-120k as published: 3D models of landmarks, train and "
@@ -236,7 +236,7 @@ class Sfm120k final : public DataSet {
       .layouts = {{"retrieval-SfM-120k.pkl"}}};
   using Options = Sfm120kOptions;
 
-  explicit Sfm120k(Options options);
+  explicit Sfm120kDataSet(Options options);
 };
 
 struct RevisitedOptions {

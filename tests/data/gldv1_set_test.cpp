@@ -12,9 +12,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class GldV1Set : public SetTest<GldV1> {
+class GldV1Set : public SetTest<GldV1DataSet> {
  protected:
-  GldV1Set() : SetTest<GldV1>("gldv1") {
+  GldV1Set() : SetTest<GldV1DataSet>("gldv1") {
     list("aaa,\"http://x/a,b.jpg\",6\nbbb,http://y,6\r\nccc,None,7\n\n");
     write("boxes_split1.csv", "id,box\n");
     for (const char* id : {"aaa", "bbb", "ccc"}) {

@@ -11,9 +11,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class GldV2Set : public SetTest<GldV2> {
+class GldV2Set : public SetTest<GldV2DataSet> {
  protected:
-  GldV2Set() : SetTest<GldV2>("gldv2") {
+  GldV2Set() : SetTest<GldV2DataSet>("gldv2") {
     write("train.csv",
           "id,url,landmark_id\nabc1,u,5\nabd2,\"u,v\",5\nxyz3,,9\n");
     write("train_clean.csv", "landmark_id,images\n5,abc1 abd2\n9,xyz3\n");

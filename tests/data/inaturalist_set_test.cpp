@@ -12,9 +12,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class INaturalistSet : public SetTest<INaturalist> {
+class INaturalistSet : public SetTest<INaturalistDataSet> {
  protected:
-  INaturalistSet() : SetTest<INaturalist>("inaturalist") {
+  INaturalistSet() : SetTest<INaturalistDataSet>("inaturalist") {
     train(
         "train_val2018/Plantae/5221/a.jpg\ntrain_val2018/Aves/12/b.jpg\n"
         "train_val2018/Plantae/5221/c.jpg\n");

@@ -23,9 +23,9 @@ const char* const kRows =
 const char* const kBoxHeader =
     "image_name clothes_type pose_type x_1 y_1 x_2 y_2\n";
 
-class InShopSet : public SetTest<InShop> {
+class InShopSet : public SetTest<InShopDataSet> {
  protected:
-  InShopSet() : SetTest<InShop>("inshop") {
+  InShopSet() : SetTest<InShopDataSet>("inshop") {
     write("Eval/list_eval_partition.txt", std::string("4\n") + kHeader + kRows);
     std::string boxes = std::string("5\n") + kBoxHeader;
     for (const char* path : {"WOMEN/Dresses/id_00000002/02_1_front.jpg",

@@ -71,14 +71,14 @@ class Cars : public PublishedSet {};
 TEST_F(Cars, ReadsOneFile) {
   for (const bool compressed : {false, true}) {
     write_cars_one_file(dir_, compressed);
-    const auto set = open<Cars196>();
+    const auto set = open<Cars196DataSet>();
     EXPECT_THAT(contents(*set), ElementsAre("train/1:car_ims/00001.jpg",
                                             "test/150:car_ims/00002.jpg",
                                             "train/98:car_ims/00003.jpg",
                                             "test/196:car_ims/00004.jpg"));
     EXPECT_EQ(set->list().class_name(150), "Ram C/V 150");
     expect_loads(*set);
-    expect_crops(*open<Cars196>({.crop_boxes = true}));
+    expect_crops(*open<Cars196DataSet>({.crop_boxes = true}));
   }
   EXPECT_THAT(log_.warnings(), IsEmpty());
 }
@@ -86,14 +86,14 @@ TEST_F(Cars, ReadsOneFile) {
 TEST_F(Cars, ReadsTheDevkit) {
   for (const bool compressed : {false, true}) {
     write_cars_devkit(dir_, compressed);
-    const auto set = open<Cars196>();
+    const auto set = open<Cars196DataSet>();
     EXPECT_THAT(contents(*set), ElementsAre("train/1:cars_train/00001.jpg",
                                             "test/150:cars_train/00002.jpg",
                                             "train/98:cars_test/00001.jpg",
                                             "test/196:cars_test/00002.jpg"));
     EXPECT_EQ(set->list().class_name(2), "Make 2");
     expect_loads(*set);
-    expect_crops(*open<Cars196>({.crop_boxes = true}));
+    expect_crops(*open<Cars196DataSet>({.crop_boxes = true}));
   }
 }
 
@@ -101,14 +101,14 @@ TEST_F(Cars, FindsTheTestLabelsBesideTheDevkit) {
   write_cars_devkit(dir_);
   const std::string name = "cars_test_annos_withlabels.mat";
   std::filesystem::rename(dir_.file("devkit/" + name), dir_.file(name));
-  EXPECT_EQ(open<Cars196>()->list().items.size(), 4u);
+  EXPECT_EQ(open<Cars196DataSet>()->list().items.size(), 4u);
   remove(name);
-  expect_refused<Cars196>("no cars_test_annos_withlabels.mat");
+  expect_refused<Cars196DataSet>("no cars_test_annos_withlabels.mat");
 }
 
 TEST_F(Cars, ReadsTheCsvFiles) {
   write_cars_csv(dir_);
-  const auto set = open<Cars196>();
+  const auto set = open<Cars196DataSet>();
   EXPECT_THAT(contents(*set),
               ElementsAre("train/1:car_data/car_data/train/Make 1/00001.jpg",
                           "test/150:car_data/car_data/train/Ram C-V 150/"
@@ -118,21 +118,23 @@ TEST_F(Cars, ReadsTheCsvFiles) {
                           "00002.jpg"));
   EXPECT_EQ(set->list().class_name(150), "Ram C/V 150");
   expect_loads(*set);
-  expect_crops(*open<Cars196>({.crop_boxes = true}));
+  expect_crops(*open<Cars196DataSet>({.crop_boxes = true}));
 }
 
 TEST_F(Cars, TakesTheFormWhosePicturesAreThere) {
   write_cars_one_file(dir_);
   remove("car_ims");
-  expect_refused<Cars196>(dir_.file("car_ims"), "no such folder");
+  expect_refused<Cars196DataSet>(dir_.file("car_ims"), "no such folder");
   write_cars_devkit(dir_);
-  EXPECT_THAT(open<Cars196>()->list().items[0].path, HasSubstr("cars_train"));
+  EXPECT_THAT(open<Cars196DataSet>()->list().items[0].path,
+              HasSubstr("cars_train"));
   remove("cars_test");
-  expect_refused<Cars196>(dir_.file("cars_test"), "no such folder");
+  expect_refused<Cars196DataSet>(dir_.file("cars_test"), "no such folder");
 }
 
 TEST_F(Cars, SaysWhatIsExpected) {
-  expect_refused<Cars196>("cars_annos.mat and car_ims/", "anno_train.csv");
+  expect_refused<Cars196DataSet>("cars_annos.mat and car_ims/",
+                                 "anno_train.csv");
   expect_error<ConfigError>(
       [] { make_data_set(parse_config("{name: cars196}", "r")); },
       "'data.path'");
@@ -146,7 +148,7 @@ TEST_F(Cars, RefusesWrongAnnotations) {
   const auto refused = [&](const std::vector<std::string>& variables,
                            const auto&... parts) {
     dir_.write("cars_annos.mat", mat_file(variables));
-    expect_refused<Cars196>("cars_annos.mat", parts...);
+    expect_refused<Cars196DataSet>("cars_annos.mat", parts...);
   };
   const auto annotated = [](const std::vector<int>& classes) {
     return car_annotations(classes, "relative_im_path", "car_ims/");
@@ -167,14 +169,14 @@ TEST_F(Cars, RefusesWrongAnnotations) {
                        "annotations")},
           "annotations(1)", "'class' is not a number");
   dir_.write("cars_annos.mat", "MATLAB 7.3 MAT-file");
-  expect_refused<Cars196>("save it with -v7");
+  expect_refused<Cars196DataSet>("save it with -v7");
 }
 
 TEST_F(Cars, RefusesWrongCsvFiles) {
   write_cars_csv(dir_);
   const auto refused = [&](const std::string& text, const auto&... parts) {
     dir_.write("anno_test.csv", text);
-    expect_refused<Cars196>(parts...);
+    expect_refused<Cars196DataSet>(parts...);
   };
   refused("1.jpg,3,2,5,4,98\n2.jpg,3,2,5,x,98\n", "anno_test.csv:2", "y2 'x'");
   refused("1.jpg,3,2,5,4\n", "anno_test.csv:1", "6 columns");
@@ -182,22 +184,22 @@ TEST_F(Cars, RefusesWrongCsvFiles) {
   refused("1.jpg,3,2,5,4,98\n1.jpg,3,2,5,4,98\n", "anno_test.csv:2",
           "there twice", "anno_test.csv:1");
   dir_.write("anno_test.csv", "1.jpg,5,2,3,4,98\n");
-  expect_error<DataError>([&] { open<Cars196>({.crop_boxes = true}); },
+  expect_error<DataError>([&] { open<Cars196DataSet>({.crop_boxes = true}); },
                           "anno_test.csv:1", "box is empty");
-  EXPECT_EQ(open<Cars196>()->list().items.size(), 3u);
+  EXPECT_EQ(open<Cars196DataSet>()->list().items.size(), 3u);
   dir_.write("names.csv", "a\nb\n");
-  expect_refused<Cars196>("names.csv", "2 class names, expected 196");
+  expect_refused<Cars196DataSet>("names.csv", "2 class names, expected 196");
 }
 
 TEST_F(Cars, NamesAnImageWhoseBoxIsOutside) {
   write_cars_csv(dir_);
   dir_.write("anno_test.csv", "00001.jpg,50,2,60,4,98\n");
-  expect_error<DataError>([&] { open<Cars196>({.crop_boxes = true})->load(2); },
-                          "00001.jpg", "image 2 of the list",
-                          "columns 49 to 59", "8 x 6 pixels",
-                          "crop_boxes: false");
+  expect_error<DataError>(
+      [&] { open<Cars196DataSet>({.crop_boxes = true})->load(2); }, "00001.jpg",
+      "image 2 of the list", "columns 49 to 59", "8 x 6 pixels",
+      "crop_boxes: false");
   dir_.write("anno_test.csv", "00001.jpg,7,0,60,1,98\n");  // clamped
-  EXPECT_THAT(open<Cars196>({.crop_boxes = true})->load(2).pixels,
+  EXPECT_THAT(open<Cars196DataSet>({.crop_boxes = true})->load(2).pixels,
               ElementsAre(6, 7));
 }
 
@@ -205,7 +207,7 @@ class Cub : public PublishedSet {};
 
 TEST_F(Cub, SplitsByClassWhateverTheImageSplitSays) {
   write_cub(dir_);
-  const auto set = open<Cub200>();
+  const auto set = open<Cub200DataSet>();
   EXPECT_THAT(contents(*set),
               ElementsAre("train/1:images/001.Albatross/A_0001.jpg",
                           "train/100:images/100.Pelican/P_0002.jpg",
@@ -213,7 +215,7 @@ TEST_F(Cub, SplitsByClassWhateverTheImageSplitSays) {
                           "test/200:images/200.Yellowthroat/Y_0004.jpg"));
   EXPECT_EQ(set->list().class_name(1), "001.Albatross");
   expect_loads(*set);
-  expect_crops(*open<Cub200>({.crop_boxes = true}));
+  expect_crops(*open<Cub200DataSet>({.crop_boxes = true}));
   EXPECT_THAT(log_.warnings(), IsEmpty());
 }
 
@@ -222,7 +224,7 @@ TEST_F(Cub, LeavesOutWhatArchiversLeaveBehind) {
   dir_.write("images.txt",
              "1 001.Albatross/._A_0001.jpg\n2 100.Pelican/P_0002.jpg\n"
              "3 101.Pelican/P_0003.jpg\n4 200.Yellowthroat/Y_0004.jpg\n");
-  EXPECT_EQ(open<Cub200>({.crop_boxes = true})->list().items.size(), 3u);
+  EXPECT_EQ(open<Cub200DataSet>({.crop_boxes = true})->list().items.size(), 3u);
   EXPECT_THAT(log_.notes(), ElementsAre(AllOf(HasSubstr("images.txt:1"),
                                               HasSubstr("left out"))));
 }
@@ -233,7 +235,7 @@ TEST_F(Cub, RefusesFilesThatDoNotFit) {
     SCOPED_TRACE(file + ": " + text);
     write_cub(dir_);
     dir_.write(file, text);
-    expect_error<DataError>([&] { open<Cub200>({.crop_boxes = true}); },
+    expect_error<DataError>([&] { open<Cub200DataSet>({.crop_boxes = true}); },
                             dir_.file(file), parts...);
   };
   const std::string labels = "image_class_labels.txt";
@@ -255,10 +257,10 @@ TEST_F(Cub, RefusesFilesThatDoNotFit) {
 }
 
 TEST_F(Cub, SaysWhatIsMissing) {
-  expect_refused<Cub200>(dir_.file("images"), "no such folder");
+  expect_refused<Cub200DataSet>(dir_.file("images"), "no such folder");
   write_cub(dir_);
   remove("classes.txt");
-  expect_refused<Cub200>(dir_.file("classes.txt"), "No such file");
+  expect_refused<Cub200DataSet>(dir_.file("classes.txt"), "No such file");
 }
 
 class Products : public PublishedSet {};
@@ -271,7 +273,7 @@ TEST_F(Products, ReadsBothLayouts) {
        {Layout{"", ""}, {"", "images/"}, {"Info_Files/", "images/"}}) {
     SCOPED_TRACE(layout.lists + layout.images);
     write_sop(dir_, layout.lists, layout.images);
-    const auto set = open<Sop>();
+    const auto set = open<SopDataSet>();
     EXPECT_THAT(
         contents(*set),
         ElementsAre("train/1:" + layout.images + "bicycle_final/111_0.JPG",
@@ -293,7 +295,7 @@ TEST_F(Products, RefusesWrongLists) {
   const auto refused = [&](const std::string& text, const auto&... parts) {
     SCOPED_TRACE(text);
     dir_.write("Ebay_test.txt", text);
-    expect_refused<Sop>("Ebay_test.txt", parts...);
+    expect_refused<SopDataSet>("Ebay_test.txt", parts...);
   };
   refused(header, "no rows");
   refused("image_id class_id path\n3 1 a.jpg\n", "super_class_id");
@@ -306,10 +308,10 @@ TEST_F(Products, RefusesWrongLists) {
   refused(header + "3 0 1 a.jpg\n", ":2:", "class_id is 0");
   refused(header + "3 9 1 a b.jpg\n", ":2:", "4 columns");
   remove("Ebay_test.txt");
-  expect_refused<Sop>("Ebay_test.txt", "No such file");
+  expect_refused<SopDataSet>("Ebay_test.txt", "No such file");
   write_sop(dir_, "", "");
   remove("bicycle_final");
-  expect_refused<Sop>(dir_.file("bicycle_final"), "no such folder");
+  expect_refused<SopDataSet>(dir_.file("bicycle_final"), "no such folder");
 }
 
 TEST_F(Products, WarnsOfClassesOnBothSides) {
@@ -350,7 +352,7 @@ TEST_F(PublishedSet, IsNotGuessedWhereSeveralFit) {
 TEST_F(PublishedSet, ComparesItsCountsWithThePublishedOnes) {
   write_cub(dir_);
   EXPECT_THAT(
-      published_differences(*open<Cub200>()),
+      published_differences(*open<Cub200DataSet>()),
       ElementsAre(
           AllOf(HasSubstr("the train split has 2 images"),
                 HasSubstr("published number is 5864")),
@@ -383,7 +385,7 @@ TEST_F(PublishedSet, EqualsThePublishedCounts) {
   dir_.write("images.txt", images);
   dir_.write("image_class_labels.txt", labels);
   dir_.write("classes.txt", classes);
-  EXPECT_THAT(published_differences(*open<Cub200>()), IsEmpty());
+  EXPECT_THAT(published_differences(*open<Cub200DataSet>()), IsEmpty());
 }
 
 }  // namespace

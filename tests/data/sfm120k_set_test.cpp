@@ -37,9 +37,9 @@ std::string split(const std::vector<std::string>& cids,
   return dict({{"cids", list(cids)}, {"cluster", list(clusters)}});
 }
 
-class Sfm120kSet : public SetTest<Sfm120k> {
+class Sfm120kSet : public SetTest<Sfm120kDataSet> {
  protected:
-  Sfm120kSet() : SetTest<Sfm120k>("sfm120k") {
+  Sfm120kSet() : SetTest<Sfm120kDataSet>("sfm120k") {
     std::filesystem::create_directory(dir_.file("ims"));
   }
 

@@ -214,23 +214,25 @@ std::string text_of(const Item& item) {
 
 TEST_F(TypedSets, EqualThoseOfAConfiguration) {
   const std::vector<TwoForms<DataSet>> table = {
-      in_tree<Cars196>("cars196", ", crop_boxes: true", {.crop_boxes = true}),
-      in_tree<Cub200>("cub200", ", crop_boxes: true", {.crop_boxes = true}),
-      in_tree<Sop>("sop", "", {}),
+      in_tree<Cars196DataSet>("cars196", ", crop_boxes: true",
+                              {.crop_boxes = true}),
+      in_tree<Cub200DataSet>("cub200", ", crop_boxes: true",
+                             {.crop_boxes = true}),
+      in_tree<SopDataSet>("sop", "", {}),
       in_tree<FolderDataSet>("folder",
                              ", test_fraction: 0, rotate_classes: true",
                              {.test_fraction = 0, .rotate_classes = true}),
       in_tree<CsvDataSet>("csv", ", rotate_classes: true",
                           {.rotate_classes = true}),
       in_tree<OmlDataSet>("oml", ", crop_boxes: true", {.crop_boxes = true}),
-      in_tree<GldV1>("gldv1", ", images: train, missing: skip",
-                     {.images = "train", .missing = "skip"}),
-      in_tree<GldV2>("gldv2", ", clean: false", {.clean = false}),
-      in_tree<INaturalist>("inaturalist", "", {}),
-      in_tree<InShop>("inshop", ", images: img_highres",
-                      {.images = "img_highres"}),
-      in_tree<VehicleId>("vehicleid", "", {}),
-      in_tree<Sfm120k>("sfm120k", "", {}),
+      in_tree<GldV1DataSet>("gldv1", ", images: train, missing: skip",
+                            {.images = "train", .missing = "skip"}),
+      in_tree<GldV2DataSet>("gldv2", ", clean: false", {.clean = false}),
+      in_tree<INaturalistDataSet>("inaturalist", "", {}),
+      in_tree<InShopDataSet>("inshop", ", images: img_highres",
+                             {.images = "img_highres"}),
+      in_tree<VehicleIdDataSet>("vehicleid", "", {}),
+      in_tree<Sfm120kDataSet>("sfm120k", "", {}),
       in_tree<RevisitedDataSet>(
           "revisited", ", ground_truth: truth.json, images: pictures",
           {.ground_truth = "truth.json", .images = "pictures"}),
@@ -273,7 +275,7 @@ TEST_F(TypedSets, EqualThoseOfAConfiguration) {
 }
 
 TEST_F(TypedSets, WithoutAPathAreRefused) {
-  EXPECT_THROW(Cub200({}), ConfigError);
+  EXPECT_THROW(Cub200DataSet({}), ConfigError);
   EXPECT_THROW(
       FolderDataSet({.path = tree("folder").path(), .test_fraction = 2}),
       ConfigError);

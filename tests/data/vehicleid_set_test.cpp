@@ -14,9 +14,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class VehicleIdSet : public SetTest<VehicleId> {
+class VehicleIdSet : public SetTest<VehicleIdDataSet> {
  protected:
-  VehicleIdSet() : SetTest<VehicleId>("vehicleid") {
+  VehicleIdSet() : SetTest<VehicleIdDataSet>("vehicleid") {
     split("train_list", "1 10\r\n0000002   10\r\n3 11\r\n\r\n");
     split("test_list_800", "5 20\n4 20\n");
     split("test_list_1600", "6 21\n5 20\n4 20\n");

@@ -319,12 +319,12 @@ void Cars196Options::describe(OptionSet& set) {
           "Crop each picture to the car, by the annotated box.");
 }
 
-Cars196::Cars196(Options options)
+Cars196DataSet::Cars196DataSet(Options options)
     : DataSet(kTraits,
               Cars196Reader(checked_with_path(options, "cars196")).take()) {
   made_of(options);
 }
 
-KITH_REGISTER(data_set_registry(), "cars196", Cars196);
+KITH_REGISTER(data_set_registry(), "cars196", Cars196DataSet);
 
 }  // namespace kith

@@ -164,12 +164,12 @@ void Cub200Options::describe(OptionSet& set) {
           "Crop each picture to the bird, by bounding_boxes.txt.");
 }
 
-Cub200::Cub200(Options options)
+Cub200DataSet::Cub200DataSet(Options options)
     : DataSet(kTraits,
               Cub200Reader(checked_with_path(options, "cub200")).take()) {
   made_of(options);
 }
 
-KITH_REGISTER(data_set_registry(), "cub200", Cub200);
+KITH_REGISTER(data_set_registry(), "cub200", Cub200DataSet);
 
 }  // namespace kith

@@ -318,7 +318,7 @@ void GldV1Options::describe(OptionSet& set) {
       .choices({"error", "skip"});
 }
 
-GldV1::GldV1(Options options)
+GldV1DataSet::GldV1DataSet(Options options)
     : DataSet(kTraits,
               GldV1Reader(checked_with_path(options, "gldv1")).take()) {
   made_of(options);
@@ -334,14 +334,14 @@ void GldV2Options::describe(OptionSet& set) {
           "train.csv.");
 }
 
-GldV2::GldV2(Options options) : DataSet(kTraits) {
+GldV2DataSet::GldV2DataSet(Options options) : DataSet(kTraits) {
   GldV2Reader reader(checked_with_path(options, "gldv2"));
   traits_.published = reader.published();
   list_ = reader.take();
   made_of(options);
 }
 
-KITH_REGISTER(data_set_registry(), "gldv1", GldV1);
-KITH_REGISTER(data_set_registry(), "gldv2", GldV2);
+KITH_REGISTER(data_set_registry(), "gldv1", GldV1DataSet);
+KITH_REGISTER(data_set_registry(), "gldv2", GldV2DataSet);
 
 }  // namespace kith

@@ -94,13 +94,13 @@ void INaturalistOptions::describe(OptionSet& set) {
       .not_empty();
 }
 
-INaturalist::INaturalist(Options options)
+INaturalistDataSet::INaturalistDataSet(Options options)
     : DataSet(
           kTraits,
           INaturalistReader(checked_with_path(options, "inaturalist")).take()) {
   made_of(options);
 }
 
-KITH_REGISTER(data_set_registry(), "inaturalist", INaturalist);
+KITH_REGISTER(data_set_registry(), "inaturalist", INaturalistDataSet);
 
 }  // namespace kith

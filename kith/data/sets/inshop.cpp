@@ -198,12 +198,12 @@ void InShopOptions::describe(OptionSet& set) {
           "boxes are those of img.");
 }
 
-InShop::InShop(Options options)
+InShopDataSet::InShopDataSet(Options options)
     : DataSet(kTraits,
               InShopReader(checked_with_path(options, "inshop")).take()) {
   made_of(options);
 }
 
-KITH_REGISTER(data_set_registry(), "inshop", InShop);
+KITH_REGISTER(data_set_registry(), "inshop", InShopDataSet);
 
 }  // namespace kith

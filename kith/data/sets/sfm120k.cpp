@@ -171,12 +171,12 @@ void Sfm120kOptions::describe(OptionSet& set) {
       .not_empty();
 }
 
-Sfm120k::Sfm120k(Options options)
+Sfm120kDataSet::Sfm120kDataSet(Options options)
     : DataSet(kTraits,
               Sfm120kReader(checked_with_path(options, "sfm120k")).take()) {
   made_of(options);
 }
 
-KITH_REGISTER(data_set_registry(), "sfm120k", Sfm120k);
+KITH_REGISTER(data_set_registry(), "sfm120k", Sfm120kDataSet);
 
 }  // namespace kith

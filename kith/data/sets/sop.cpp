@@ -106,11 +106,11 @@ void SopOptions::describe(OptionSet& set) {
       .not_empty();
 }
 
-Sop::Sop(Options options)
+SopDataSet::SopDataSet(Options options)
     : DataSet(kTraits, SopReader(checked_with_path(options, "sop")).take()) {
   made_of(options);
 }
 
-KITH_REGISTER(data_set_registry(), "sop", Sop);
+KITH_REGISTER(data_set_registry(), "sop", SopDataSet);
 
 }  // namespace kith

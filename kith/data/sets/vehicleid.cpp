@@ -148,12 +148,12 @@ void VehicleIdOptions::describe(OptionSet& set) {
       .not_empty();
 }
 
-VehicleId::VehicleId(Options options)
+VehicleIdDataSet::VehicleIdDataSet(Options options)
     : DataSet(kTraits,
               VehicleIdReader(checked_with_path(options, "vehicleid")).take()) {
   made_of(options);
 }
 
-KITH_REGISTER(data_set_registry(), "vehicleid", VehicleId);
+KITH_REGISTER(data_set_registry(), "vehicleid", VehicleIdDataSet);
 
 }  // namespace kith
