@@ -6,6 +6,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/rng.h"
+#include "kith/losses/reduction.h"
 #include "kith/ops/tuples.h"
 
 namespace kith {
@@ -99,10 +100,7 @@ void QuadrupletOptions::describe(OptionSet& set) {
   set.add("margin2", margin2,
           "How much farther than anchor and positive the two negatives "
           "should be apart.");
-  set.add("reduction", reduction,
-          "Mean over all tuples, or over the active ones (with a positive "
-          "term).")
-      .choices({"all", "active"});
+  describe_reduction(set, reduction, "tuples");
 }
 
 Quadruplet::Quadruplet(Options options)

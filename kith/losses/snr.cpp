@@ -4,6 +4,7 @@
 
 #include <torch/torch.h>
 
+#include "kith/losses/reduction.h"
 #include "kith/ops/known_gradient.h"
 #include "kith/ops/snr.h"
 #include "kith/ops/tuples.h"
@@ -89,10 +90,7 @@ void SnrOptions::describe(OptionSet& set) {
           "training with distance_weighted or rho_distance, unless it is "
           "set, as in the published study's code.")
       .range(0);
-  set.add("reduction", reduction,
-          "Mean over all triplets, or over the active ones (with a positive "
-          "term).")
-      .choices({"all", "active"});
+  describe_reduction(set, reduction, "triplets");
 }
 
 Snr::Snr(Options options) : options_(checked(std::move(options), "snr")) {}

@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include "kith/losses/reduction.h"
 #include "kith/ops/tuples.h"
 
 namespace kith {
@@ -22,10 +23,7 @@ void TripletOptions::describe(OptionSet& set) {
           "How much farther than the positive the negative should be.");
   set.add("squared", squared,
           "Squared distances, as in the published study's code.");
-  set.add("reduction", reduction,
-          "Mean over all triplets, or over the active ones (with a positive "
-          "term).")
-      .choices({"all", "active"});
+  describe_reduction(set, reduction, "triplets");
 }
 
 Triplet::Triplet(Options options)
