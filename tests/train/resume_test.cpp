@@ -206,40 +206,43 @@ TEST(ResumedRun, WithMetricsThatAreNotDefined) {
   EXPECT_EQ(outcome(folder).metrics, expected.metrics);
 }
 
-TEST(ResumedRun, GoesOnFromTheCheckpointBeforeADamagedOne) {
-  const RunConfig config = tiny_config({"train.checkpoint_steps=1"});
-  const MemorySet data = make_pictures();
-  const TempDir folder;
-  ASSERT_TRUE(run_interrupted(config, data, folder, 12));
-  const std::string last = folder.file("checkpoints/last.safetensors");
-  const std::string previous =
-      folder.file("checkpoints/last.previous.safetensors");
-  std::string bytes = read_file(last, 1 << 24);
-  EXPECT_NE(read_file(previous, 1 << 24), bytes);
+/// A run that was stopped when it had two checkpoints.
+class StoppedRun : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(run_interrupted(config_, data_, folder_, 12));
+  }
+
+  void resume() const { run_interrupted(config_, data_, folder_, -1); }
+
+  const RunConfig config_ = tiny_config({"train.checkpoint_steps=1"});
+  const MemorySet data_ = make_pictures();
+  const TempDir folder_;
+  const std::string last_ = folder_.file("checkpoints/last.safetensors");
+  const std::string previous_ =
+      folder_.file("checkpoints/last.previous.safetensors");
+};
+
+TEST_F(StoppedRun, GoesOnFromTheCheckpointBeforeADamagedOne) {
+  std::string bytes = read_file(last_, 1 << 24);
+  EXPECT_NE(read_file(previous_, 1 << 24), bytes);
   bytes[bytes.size() / 2] ^= 8;
-  write_file_atomically(last, bytes);
-  const auto resume = [&] { run_interrupted(config, data, folder, -1); };
-  expect_error<DataError>(resume, last, "damaged", "to the same numbers",
-                          "mv " + previous + " " + last, "option 'resume'");
-  std::filesystem::rename(previous, last);
+  write_file_atomically(last_, bytes);
+  expect_error<DataError>([&] { resume(); }, last_, "damaged",
+                          "to the same numbers",
+                          "mv " + previous_ + " " + last_, "resume again");
+  std::filesystem::rename(previous_, last_);
   resume();
-  EXPECT_TRUE(outcome(folder) == uninterrupted(config, data));
+  EXPECT_TRUE(outcome(folder_) == uninterrupted(config_, data_));
 }
 
-TEST(ResumedRun, DoesNotBeginAnewWhereACheckpointIsMissing) {
-  const RunConfig config = tiny_config({"train.checkpoint_steps=1"});
-  const MemorySet data = make_pictures();
-  const TempDir folder;
-  ASSERT_TRUE(run_interrupted(config, data, folder, 12));
-  const std::string last = folder.file("checkpoints/last.safetensors");
-  const std::string previous =
-      folder.file("checkpoints/last.previous.safetensors");
-  std::filesystem::remove(last);
-  const auto resume = [&] { run_interrupted(config, data, folder, -1); };
-  expect_error<DataError>(resume, last, "is missing", "mv " + previous);
-  write_file_atomically(previous, "no checkpoint");
-  expect_error<DataError>(resume, last, "is missing", "no whole one",
-                          "option 'out'");
+TEST_F(StoppedRun, DoesNotBeginAnewWhereACheckpointIsMissing) {
+  std::filesystem::remove(last_);
+  expect_error<DataError>([&] { resume(); }, last_, "is missing",
+                          "mv " + previous_);
+  write_file_atomically(previous_, "no checkpoint");
+  expect_error<DataError>([&] { resume(); }, last_, "is missing",
+                          "no whole one", "another folder");
 }
 
 TEST(ResumedRun, RefusesAChangedConfigurationAndNamesTheKey) {
