@@ -128,7 +128,7 @@ void add_report(CLI::App& app) {
                       "Of the page; default: the names of the runs");
   command
       ->add_option("--queries", options.insight.queries,
-                   "Pictures in each gallery that are searched for")
+                   "Examples in each list: pictures that are searched for")
       ->check(integer(1, 200))
       ->capture_default_str();
   command

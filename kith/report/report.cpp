@@ -17,6 +17,7 @@ struct Section {
   const char* heading;
   const char* sentence;  ///< How to read it.
   std::string (*body)(const Report&);
+  const char* former_id = "";  ///< What links to older pages name.
 };
 
 constexpr std::array<Section, 13> kSections = {{
@@ -28,11 +29,11 @@ constexpr std::array<Section, 13> kSections = {{
     {"curves", "Training",
      "How loss and metrics went; point at a curve for its values.",
      curves_section},
-    {"gallery", "What is found",
+    {"examples", "What is found",
      "A test image on the left and what the network finds nearest to it, with "
      "the similarity. A check and a green frame mark the same class, a cross "
      "and a red frame another one.",
-     examples_section},
+     examples_section, "gallery"},
     {"similarities", "How similar pairs are",
      "The less the two areas overlap, the better classes are told apart.",
      similarities_section},
@@ -55,10 +56,10 @@ constexpr std::array<Section, 13> kSections = {{
      "The three channels that an image excites most, and their mean: the "
      "warmer the colour, the stronger.",
      activations_section},
-    {"map", "Map of the embeddings",
+    {"scatter", "Embeddings in the plane",
      "Each point is a test image, its colour the class, seen from where the "
      "embeddings spread most. Point at one to see the image and its class.",
-     scatter_section},
+     scatter_section, "map"},
     {"cost", "Time and memory",
      "Where the time of training went, and the most memory it took.",
      cost_section},
@@ -94,6 +95,10 @@ std::string render_report(const Report& report) {
   for (const Section& section : kSections) {
     const std::string body = section.body(report);
     if (body.empty()) continue;
+    if (*section.former_id) {
+      page.add_html("<div id=\"" + std::string(section.former_id) +
+                    "\"></div>\n");
+    }
     page.add_section(section.heading, note(section.sentence) + body,
                      section.id);
   }

@@ -21,8 +21,8 @@ struct Report {
 /// style are inside, and without scripts everything but hovering is there.
 ///
 /// For scripts and tests: a section has an id (results, curves, cost,
-/// differences, gallery (examples), similarities, spectrum, classes, confused,
-/// corruptions, activations, map (scatter), run); a chart is
+/// differences, examples, similarities, spectrum, classes, confused,
+/// corruptions, activations, scatter, run); a chart is
 /// <figure class="chart" data-chart="loss">, in which each series is
 /// <g class="series" data-name="..." data-points="x,y,left,top ...">, values
 /// first, then the place in the view box; what is under the pointer is told in

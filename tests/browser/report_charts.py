@@ -91,7 +91,7 @@ class Charts(ReportTest):
             page = self.open(name)
             page.unfold()
             for chart in page.charts():
-                if chart["id"].startswith("map") or not chart["series"]:
+                if chart["id"].startswith("scatter-") or not chart["series"]:
                     continue
                 with self.subTest(page=name, chart=chart["id"]):
                     self.check_pointer(page, chart)

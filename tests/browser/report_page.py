@@ -18,7 +18,7 @@ class ReportPage:
         the list that a script reads."""
         return self.browser.run("""
             return [...document.querySelectorAll("main section *")].filter(
-                (e) => !e.closest("details, svg, [id^=map-items]") &&
+                (e) => !e.closest("details, svg, [id^=scatter-items]") &&
                     !e.checkVisibility())
                 .map((e) => e.outerHTML.slice(0, 120));""")
 
@@ -114,26 +114,26 @@ class ReportPage:
         self._wait_for_a_frame()
 
     def tabs(self):
-        return self.browser.find_all('#gallery [role="tab"]')
+        return self.browser.find_all('#examples [role="tab"]')
 
     def focus_tab(self):
         """The only one that the tab key reaches."""
         self.browser.run("""document.querySelector(
-            '#gallery [role="tab"]:not([tabindex="-1"])').focus();""")
+            '#examples [role="tab"]:not([tabindex="-1"])').focus();""")
 
     def shown_panels(self):
         return self.browser.run("""
-            return [...document.querySelectorAll("#gallery .panel")].map(
+            return [...document.querySelectorAll("#examples .panel")].map(
                 (panel) => panel.checkVisibility());""")
 
-    def galleries(self):
+    def examples(self):
         """[[{label, lists: [[{label, right, marked_right, similarity}]]}]]:
-        galleries of queries with a list of what each run finds."""
-        galleries = self.browser.run("""
+        lists of queries with what each run finds."""
+        lists = self.browser.run("""
             const label = (e) => e.querySelector('[role="img"], img')
                 .getAttribute("aria-label");
             const all = (e, selector) => [...e.querySelectorAll(selector)];
-            return all(document, "#gallery .panel").map((panel) =>
+            return all(document, "#examples .panel").map((panel) =>
                 all(panel, ".query").map((query) => ({
                   label: label(query),
                   lists: all(query, "ol").map((list) =>
@@ -142,27 +142,27 @@ class ReportPage:
                         right: item.classList.contains("right"),
                         mark: item.querySelector("use").getAttribute("href"),
                       })))})));""")
-        for gallery in galleries:
-            for query in gallery:
+        for examples in lists:
+            for query in examples:
                 query["label"] = query["label"].removeprefix("Query: ")
                 query["lists"] = [[_item(item) for item in found]
                                   for found in query["lists"]]
-        return galleries
+        return lists
 
-    def maps(self):
-        """[{id, items}]: the numbers of the pictures of each map's points."""
+    def scatters(self):
+        """[{id, items}]: the numbers of the pictures of its points."""
         return self.browser.run("""
-            return [...document.querySelectorAll("#map figure[data-chart]")]
-                .map((figure) => ({
+            return [...document.querySelectorAll(
+                "#scatter figure[data-chart]")].map((figure) => ({
                   id: figure.dataset.chart,
                   items: [...figure.querySelectorAll("circle[data-item]")].map(
                       (point) => Number(point.dataset.item))}));""")
 
     def point_at_item(self, number, item):
-        """Moves the pointer to a point of the map of that number."""
+        """Moves the pointer to a point of the scatter of that number."""
         place = self.browser.run("""
             const figure = document.querySelectorAll(
-                "#map figure[data-chart]")[arguments[0]];
+                "#scatter figure[data-chart]")[arguments[0]];
             const point = figure.querySelector(
                 `circle[data-item="${arguments[1]}"]`);
             figure.scrollIntoView({block: "center"});

@@ -1,4 +1,4 @@
-"""Galleries, activation maps and maps of a report."""
+"""Examples, activation maps and scatters of a report."""
 
 import page_checks
 from report_case import (NEIGHBOURS, PHONE, QUERIES, RUN_IMAGES, ReportTest,
@@ -6,19 +6,19 @@ from report_case import (NEIGHBOURS, PHONE, QUERIES, RUN_IMAGES, ReportTest,
 
 
 class Pictures(ReportTest):
-    def test_galleries_have_their_queries_and_neighbours(self):
+    def test_examples_have_their_queries_and_neighbours(self):
         for name in ("one", "three"):
             page = self.open(name)
             sizes = []
-            for gallery in page.galleries():
-                self.check_gallery(gallery, len(shared.runs[name]))
-                sizes.append(len(gallery))
+            for examples in page.examples():
+                self.check_examples(examples, len(shared.runs[name]))
+                sizes.append(len(examples))
             self.assertEqual(sizes[:2], [QUERIES, QUERIES])
             # The most improved: no more than have improved.
             self.assertEqual(len(sizes), 2 if name == "one" else 3)
             self.assertLessEqual(sizes[-1], QUERIES)
 
-    def check_gallery(self, queries, run_count):
+    def check_examples(self, queries, run_count):
         for query in queries:
             self.assertEqual(len(query["lists"]), run_count)
             for found in query["lists"]:
@@ -73,14 +73,14 @@ class Pictures(ReportTest):
             pictures = shared.browser.find_all("#activations .activation img")
             self.assertEqual(len(pictures), 5 * len(rows))
 
-    def test_map_shows_the_picture_under_the_pointer(self):
+    def test_scatter_shows_the_picture_under_the_pointer(self):
         page = self.open("three")
-        maps = page.maps()
-        self.assertEqual(len(maps), 3)
-        for chart in maps:
+        scatters = page.scatters()
+        self.assertEqual(len(scatters), 3)
+        for chart in scatters:
             self.assertEqual(len(chart["items"]), RUN_IMAGES)
         classes = set()
-        for item in maps[1]["items"][::7]:
+        for item in scatters[1]["items"][::7]:
             page.point_at_item(1, item)
             tip, picture = page.tip(), page.tip_picture()
             self.assertTrue(tip)
@@ -91,9 +91,9 @@ class Pictures(ReportTest):
         self.assertIsNone(page.tip())
         self.expect_none(page_checks.console_faults(shared.browser))
 
-    def test_map_by_keyboard(self):
+    def test_scatter_by_keyboard(self):
         page = self.open("one")
-        page.focus_chart(page.maps()[0]["id"])
+        page.focus_chart(page.scatters()[0]["id"])
         page.press("ArrowRight")
         first = page.tip()
         self.assertTrue(first)

@@ -20,8 +20,8 @@ from report_charts import Charts  # noqa: E402, F401
 from report_page import ReportPage  # noqa: E402
 from report_pictures import Pictures  # noqa: E402, F401
 
-ALWAYS = ["results", "curves", "gallery", "similarities", "spectrum", "classes",
-          "confused", "activations", "map", "cost", "run"]
+ALWAYS = ["results", "curves", "examples", "similarities", "spectrum",
+          "classes", "confused", "activations", "scatter", "cost", "run"]
 
 
 class EveryPage(ReportTest):
@@ -96,7 +96,7 @@ class Sections(ReportTest):
         page = self.open("long")
         for name in ("results", "curves", "cost", "run"):
             self.assertIn(name, page.sections())
-        for name in ("gallery", "activations", "map"):
+        for name in ("examples", "activations", "scatter"):
             self.assertNotIn(name, page.sections())
 
     def test_are_in_the_contents_in_their_order(self):

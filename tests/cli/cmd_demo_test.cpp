@@ -84,7 +84,7 @@ TEST(DemoCommand, ReachesItsNumbersAndShowsThem) {
   const std::string page =
       read_file(json.at("report").get<std::string>(), uint64_t{1} << 26);
   EXPECT_EQ(markup_fault(page), "");
-  // Two galleries of twelve queries, and eight neighbours of each.
+  // Two lists of twelve examples, and eight neighbours of each.
   EXPECT_EQ(count_of(page, "<div class=\"query\">"), 24);
   EXPECT_EQ(count_of(page, "<li class=\"right\">") +
                 count_of(page, "<li class=\"wrong\">"),

@@ -90,8 +90,8 @@ TEST_F(ReportCommand, ShowsOneRunInItsFolder) {
   EXPECT_GT(json.at("seconds").get<double>(), 0);
   const std::string page = page_of(json);
   for (const char* id :
-       {"results", "curves", "gallery", "similarities", "spectrum", "classes",
-        "activations", "map", "cost", "run"}) {
+       {"results", "curves", "examples", "similarities", "spectrum", "classes",
+        "activations", "scatter", "cost", "run"}) {
     EXPECT_THAT(page, HasSubstr(section(id)));
   }
   EXPECT_THAT(page, Not(HasSubstr(section("differences"))));
@@ -154,7 +154,7 @@ TEST_F(ReportCommand, LeavesTheNetworkOut) {
               HasSubstr("--no-network"));
   EXPECT_THAT(page, HasSubstr(section("results")));
   EXPECT_THAT(page, HasSubstr(section("curves")));
-  EXPECT_THAT(page, Not(HasSubstr(section("gallery"))));
+  EXPECT_THAT(page, Not(HasSubstr(section("examples"))));
   EXPECT_THAT(page, Not(HasSubstr("data:image/jpeg")));
 }
 
@@ -174,7 +174,7 @@ TEST_F(ReportCommand, ShowsARunWhoseDataIsGoneBesideOneWhoseDataIsThere) {
               HasSubstr("/nowhere/images"));
   EXPECT_FALSE(json.at("runs")[1].contains("missing"));
   const std::string page = page_of(json);
-  EXPECT_THAT(page, HasSubstr(section("gallery")));
+  EXPECT_THAT(page, HasSubstr(section("examples")));
   EXPECT_THAT(page, HasSubstr("/nowhere/images"));
 }
 

@@ -45,14 +45,26 @@ TEST(Report, IsOneWellFormedPageThatLoadsNothing) {
 
 TEST(Report, LinksToTheSectionsItHas) {
   const std::string html = render_report(synthetic(2));
-  for (const char* id : {"gallery", "similarities", "spectrum", "classes",
-                         "confused", "activations", "map"}) {
+  for (const char* id : {"examples", "similarities", "spectrum", "classes",
+                         "confused", "activations", "scatter"}) {
     const std::string name = id;
     EXPECT_EQ(count_of(html, "href=\"#" + name + "\""), 1) << id;
     EXPECT_EQ(count_of(html, "<section id=\"" + name + "\""), 1) << id;
     EXPECT_EQ(count_of(html, " id=\"" + name + "\""), 1) << id;
   }
   EXPECT_THAT(html, Not(HasSubstr("#corruptions\"")));
+}
+
+TEST(Report, KeepsTheAnchorsThatSectionsHadBefore) {
+  const std::string html = render_report(synthetic(2));
+  EXPECT_EQ(count_of(html,
+                     "<div id=\"gallery\"></div>\n<section "
+                     "id=\"examples\""),
+            1);
+  EXPECT_EQ(count_of(html,
+                     "<div id=\"map\"></div>\n<section "
+                     "id=\"scatter\""),
+            1);
 }
 
 TEST(Report, WithoutInsightSaysWhy) {
@@ -141,7 +153,7 @@ TEST(ClassesSection, OfThousandsSaysHowManyItShows) {
   EXPECT_LT(html.size(), 300000u);
 }
 
-TEST(MapSection, HasAPointAnItemAndSkipsWhatIsNotFinite) {
+TEST(ScatterSection, HasAPointAnItemAndSkipsWhatIsNotFinite) {
   Report report = synthetic(2);
   report.insights[0].scatter.points[5].x = std::nan("");
   const std::string html = scatter_section(report);
@@ -151,7 +163,7 @@ TEST(MapSection, HasAPointAnItemAndSkipsWhatIsNotFinite) {
   EXPECT_THAT(html, Not(HasSubstr("\"nan")));
 }
 
-TEST(MapSection, OnePlaceForAllIsSound) {
+TEST(ScatterSection, OnePlaceForAllIsSound) {
   Report report = synthetic(1);
   for (ScatterPoint& point : report.insights[0].scatter.points)
     point.x = point.y = 0.5;

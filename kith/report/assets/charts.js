@@ -203,11 +203,11 @@ class LineProbe {
   }
 }
 
-class MapProbe {
-  constructor(svg, maps) {
+class ScatterProbe {
+  constructor(svg, scatters) {
     this.svg = svg;
-    this.maps = maps.dataset;
-    this.items = document.getElementById(maps.dataset.items).children;
+    this.scatters = scatters.dataset;
+    this.items = document.getElementById(scatters.dataset.items).children;
     this.spot = make('circle', { r: 6.5, class: 'spot', visibility: 'hidden' });
     svg.append(this.spot);
   }
@@ -272,9 +272,9 @@ class MapProbe {
 
   // A cell of the sheet, twice as large as it is.
   thumbnail(number) {
-    const columns = Number(this.maps.columns);
-    const size = 2 * Number(this.maps.cell);
-    const picture = make('span', { class: `thumb ${this.maps.sheet}` });
+    const columns = Number(this.scatters.columns);
+    const size = 2 * Number(this.scatters.cell);
+    const picture = make('span', { class: `thumb ${this.scatters.sheet}` });
     picture.style.width = picture.style.height = `${size}px`;
     picture.style.backgroundSize = `${size * columns}px auto`;
     picture.style.backgroundPosition =
@@ -291,9 +291,9 @@ class MapProbe {
 
 for (const figure of document.querySelectorAll('figure.chart')) {
   const svg = figure.querySelector('svg');
-  const maps = figure.closest('.maps');
-  if (maps) {
-    listen(figure, svg, new MapProbe(svg, maps),
+  const scatters = figure.closest('.scatters');
+  if (scatters) {
+    listen(figure, svg, new ScatterProbe(svg, scatters),
            'The arrow keys go from point to point.');
   } else if (svg.querySelector('.series')) {
     listen(figure, svg, new LineProbe(svg),

@@ -31,7 +31,7 @@ class GroupExamples {
     std::string html = "<div class=\"tabs\">\n";
     for (size_t i = 0; i < group_.examples.size(); ++i) {
       const ExampleSet& set = group_.examples[i];
-      html += "<div class=\"panel\" id=\"gallery-" + std::to_string(number_) +
+      html += "<div class=\"panel\" id=\"examples-" + std::to_string(number_) +
               "-" + std::to_string(i) + "\">\n" +
               heading(level, html_escape(set.title)) + note(set.note);
       for (const ExampleQuery& query : set.queries) html += row(query);

@@ -116,7 +116,7 @@ std::string item_list(const ImageGroup& group, const std::string& id) {
   return html + "</ol>\n";
 }
 
-std::string group_maps(const Report& report, size_t number) {
+std::string group_scatters(const Report& report, size_t number) {
   const ImageGroup& group = report.groups[number];
   std::string charts;
   for (const size_t run : group.runs) {
@@ -125,12 +125,12 @@ std::string group_maps(const Report& report, size_t number) {
     const std::string title =
         report.runs.size() > 1 ? report.runs[run].name : "Test embeddings";
     charts += chart_figure(
-        "map-" + std::to_string(run),
+        "scatter-" + std::to_string(run),
         ScatterChart(seen->scatter, group.scatter_items, title).draw());
   }
   if (charts.empty()) return "";
-  const std::string id = "map-items-" + std::to_string(number);
-  return item_list(group, id) + "<div class=\"charts maps\" data-items=\"" +
+  const std::string id = "scatter-items-" + std::to_string(number);
+  return item_list(group, id) + "<div class=\"charts scatters\" data-items=\"" +
          id + "\" data-sheet=\"" + sheet_class(number) + "\" data-columns=\"" +
          std::to_string(group.scatter_sheet.columns) + "\" data-cell=\"" +
          std::to_string(group.scatter_sheet.cell) + "\">\n" + charts +
@@ -142,7 +142,7 @@ std::string group_maps(const Report& report, size_t number) {
 std::string scatter_section(const Report& report) {
   std::string html;
   for (size_t i = 0; i < report.groups.size(); ++i) {
-    html += group_maps(report, i);
+    html += group_scatters(report, i);
   }
   return html;
 }
