@@ -9,7 +9,9 @@ Scored checked_scored(Scored scored) {
   const int64_t queries = scored.queries.count();
   scored.query_labels =
       row_numbers(scored.query_labels, queries, "labels of queries");
-  scored.self = row_numbers(scored.self, queries, "places of queries");
+  const int64_t items =
+      scored.gallery.defined() ? scored.gallery.count() : queries;
+  scored.self = row_positions(scored.self, queries, items, "places of queries");
   if (scored.gallery.defined()) {
     scored.gallery_labels =
         row_numbers(scored.gallery_labels, scored.gallery.count(),

@@ -34,9 +34,9 @@ struct Scored {
 };
 
 /// The same with its numbers contiguous on the CPU. c10::ValueError if they are
-/// not int64, one for each query or item; DataError names the first query or
-/// item in memory that cannot be compared: see longest_row. Rows of a file are
-/// checked when they are read.
+/// not int64, one for each query or item, or if a place is not in the gallery;
+/// DataError names the first query or item in memory that cannot be compared:
+/// see longest_row. Rows of a file are checked when they are read.
 Scored checked_scored(Scored scored);
 
 /// What several metrics of one set have in common (a clustering, singular

@@ -274,8 +274,8 @@ Neighbours exact_search(const Rows& queries, const Rows& gallery,
                     "queries and gallery must be [Q, D] and [N, D], got D = ",
                     queries.dim(), " and ", gallery.dim());
   TORCH_CHECK_VALUE(options.k > 0, "k must be positive, got ", options.k);
-  const Tensor exclude =
-      row_numbers(excluded, queries.count(), "items to exclude");
+  const Tensor exclude = row_positions(excluded, queries.count(),
+                                       gallery.count(), "items to exclude");
   const torch::NoGradGuard no_grad;
   const ProductPrecision float32(/*tf32=*/false);
   const int64_t k = std::min(options.k, gallery.count());

@@ -318,8 +318,8 @@ std::vector<int64_t> exact_ranks(const Rows& queries, const Rows& gallery,
                                  const RankOptions& options) {
   TORCH_CHECK_VALUE(queries.dim() == gallery.dim(), "queries have ",
                     queries.dim(), " dimensions, the gallery ", gallery.dim());
-  const Tensor exclude =
-      row_numbers(excluded, queries.count(), "items to exclude");
+  const Tensor exclude = row_positions(excluded, queries.count(),
+                                       gallery.count(), "items to exclude");
   const torch::NoGradGuard no_grad;
   const ProductPrecision exact(/*tf32=*/false);
   const Plan plan = make_plan(queries, gallery, pairs, options.memory_mb);

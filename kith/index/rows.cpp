@@ -124,6 +124,19 @@ Tensor row_numbers(const Tensor& numbers, int64_t count, const char* what) {
   return numbers.cpu().contiguous();
 }
 
+Tensor row_positions(const Tensor& positions, int64_t count, int64_t rows,
+                     const char* what) {
+  const Tensor numbers = row_numbers(positions, count, what);
+  if (!numbers.defined()) return numbers;
+  const int64_t* position = numbers.data_ptr<int64_t>();
+  for (int64_t i = 0; i < count; ++i) {
+    TORCH_CHECK_VALUE(position[i] >= -1 && position[i] < rows, what,
+                      " must be positions of the gallery, 0 to ", rows - 1,
+                      ", or -1 for none, got ", position[i], " for query ", i);
+  }
+  return numbers;
+}
+
 int64_t Rows::count() const { return source_->count; }
 int64_t Rows::dim() const { return source_->dim; }
 c10::Device Rows::device() const { return source_->device; }

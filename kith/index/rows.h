@@ -54,6 +54,11 @@ class Rows {
 /// int64 [count]; `what` is what it calls them.
 Tensor row_numbers(const Tensor& numbers, int64_t count, const char* what);
 
+/// The same of positions among `rows` rows, -1 for none. c10::ValueError names
+/// the first that is neither.
+Tensor row_positions(const Tensor& positions, int64_t count, int64_t rows,
+                     const char* what);
+
 /// The rows of a .npy file (float16, 32 or 64, [N, D]) scaled to unit length.
 /// Files up to `memory_mb` are loaded at once, larger ones a block at a time.
 /// DataError names the file if it is no such matrix, or the row that has no

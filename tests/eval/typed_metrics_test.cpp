@@ -93,6 +93,13 @@ TEST_F(TypedMetrics, SayWhatIsWrongWithTheInput) {
   refused(embeddings_, labels_.slice(0, 1), "labels", "int64 [40]", "[39]");
   refused(embeddings_, labels_.to(torch::kInt), "labels", "int64 [40]");
   refused(embeddings_, {}, "a label is needed");
+  Scored scored;
+  scored.queries = embeddings_;
+  scored.query_labels = labels_;
+  scored.self = torch::arange(1, 41);
+  expect_error<c10::ValueError>(
+      [&] { evaluate(scored, parse_metrics({"recall_any@1"})); },
+      "places of queries", "0 to 39", "got 40 for query 39");
 }
 
 TEST_F(TypedMetrics, LabelsMayLieApartInMemory) {

@@ -192,6 +192,14 @@ TEST(ExactSearch, ChecksItsArguments) {
   expect_error<c10::ValueError>(
       [&] { exact_search(x, x, torch::arange(2).to(torch::kInt), {1}); },
       "exclude", "int64 [2]");
+  for (const int64_t beyond : {int64_t{2}, int64_t{-2}}) {
+    expect_error<c10::ValueError>(
+        [&] {
+          exact_search(x, x, torch::tensor({int64_t{-1}, beyond}), {1});
+        },
+        "items to exclude", "0 to 1, or -1",
+        "got " + std::to_string(beyond) + " for query 1");
+  }
 }
 
 TEST(ExactSearch, CudaAgreesWithTheCpu) {

@@ -174,6 +174,15 @@ TEST(ExactRanks, RefusesOtherDimensions) {
                c10::ValueError);
 }
 
+TEST(ExactRanks, RefusesAnItemToExcludeThatIsNotThere) {
+  const Tensor x = torch::eye(3);
+  expect_error<c10::ValueError>(
+      [&] {
+        exact_ranks(x, x, {}, torch::tensor({0, 3, 1}, torch::kLong));
+      },
+      "items to exclude", "0 to 2", "got 3 for query 1");
+}
+
 TEST(ExactRanks, CudaGivesTheSame) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
   Tensor gallery = normalize_rows(random_normal({20000, 64}, 2, at::kFloat));
