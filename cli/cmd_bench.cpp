@@ -85,7 +85,7 @@ bool is_search(const std::string& name) {
 ConfigNode section_of(const BenchFlags& flags, const std::string& kind) {
   ConfigNode section = ConfigNode::map();
   for (const std::string& text : flags.overrides) {
-    apply_override(section, text);
+    apply_override(section, text, "--set");
   }
   if (flags.simix) {
     section.set("simix", ConfigNode::text("true")).where = "--simix";

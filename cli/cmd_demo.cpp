@@ -69,7 +69,9 @@ RunConfig demo_config(const DemoFlags& flags, const std::string& data) {
   user.set("data", section);
   apply_override(user, "train.seed=" + std::to_string(flags.seed));
   apply_override(user, "eval.every=3");
-  for (const std::string& text : flags.overrides) apply_override(user, text);
+  for (const std::string& text : flags.overrides) {
+    apply_override(user, text, "--set");
+  }
   apply_override(user, "eval.before=true");
   return complete_config(user);
 }

@@ -63,7 +63,7 @@ IndexKind kind_of(const IndexFlags& flags) {
     if (text.starts_with("name=")) {
       throw ConfigError("--set " + text + ": give the kind with --kind");
     }
-    apply_override(node, text);
+    apply_override(node, text, "--set");
   }
   return index_kind(node);
 }

@@ -70,7 +70,7 @@ std::unique_ptr<Loss> make_loss(const LossFlags& flags, const Tensor& raw,
                                 int64_t classes) {
   ConfigNode section = ConfigNode::map();
   for (const std::string& text : flags.overrides) {
-    apply_override(section, text);
+    apply_override(section, text, "--set");
   }
   section.set("name", ConfigNode::text(flags.name));
   LossContext context;

@@ -36,7 +36,7 @@ Study read_study(const SweepFlags& flags) {
   if (!flags.seeds.empty()) {
     overrides.push_back("study.seeds=[" + flags.seeds + "]");
   }
-  return load_study(flags.study, overrides);
+  return load_study(flags.study, overrides, "--set");
 }
 
 /// "recall_any@1 80.7", of the first metric that has a published number.

@@ -100,7 +100,9 @@ std::string shell_word(const std::string& word) {
 ConfigNode load_with_overrides(const std::string& path,
                                const std::vector<std::string>& overrides) {
   ConfigNode config = load_config(path);
-  for (const std::string& text : overrides) apply_override(config, text);
+  for (const std::string& text : overrides) {
+    apply_override(config, text, "--set");
+  }
   return config;
 }
 

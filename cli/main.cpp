@@ -10,6 +10,7 @@
 #include "kith/core/device.h"
 #include "kith/core/error.h"
 #include "kith/core/quote.h"
+#include "kith/run/run_place.h"
 #include "kith/study/processes.h"
 
 namespace {
@@ -47,6 +48,13 @@ int fail_at_length(int status, const std::string& message) {
   kith::progress_bar().erase();
   std::fprintf(stderr, "kith: %s\n", kith::printable_lines(message).c_str());
   return status;
+}
+
+/// The flags that say where a path of a configuration leads.
+std::string flags_for(const std::string& key) {
+  const std::string set = ": --set " + key + "=PATH";
+  if (key != "data.path") return set;
+  return set + " (kith train), --data (kith eval) or --images (kith index)";
 }
 
 }  // namespace
@@ -94,6 +102,8 @@ int main(int argc, char** argv) {
     return fail_at_length(2, kith::usage_problem(app, error));
   } catch (const kith::ConfigError& error) {
     return fail(2, error.what());
+  } catch (const kith::MissingPath& error) {
+    return fail(1, error.what() + flags_for(error.key()));
   } catch (const c10::Error& error) {
     return fail_at_length(1, error.what_without_backtrace());
   } catch (const std::exception& error) {

@@ -72,6 +72,12 @@ std::string usage_problem(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 std::string flag_words(const std::string& message) {
+  // The one function that an error of the library names, by its command.
+  static const std::string function = "add_to_index()";
+  if (const size_t at = message.find(function); at != std::string::npos) {
+    return flag_words(
+        std::string(message).replace(at, function.size(), "kith index add"));
+  }
   static const std::string mark = "option '";
   std::string text;
   size_t at = 0;

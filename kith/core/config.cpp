@@ -290,8 +290,9 @@ ConfigNode parse_config(const std::string& yaml, const std::string& name) {
   return parse(yaml, {name});
 }
 
-void apply_override(ConfigNode& root, const std::string& assignment) {
-  const std::string where = "option 'set' " + assignment;
+void apply_override(ConfigNode& root, const std::string& assignment,
+                    const std::string& from) {
+  const std::string where = from + " " + assignment;
   const size_t equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) {
     throw ConfigError(where + ": expected KEY=VALUE, such as loss.t2=0.01");

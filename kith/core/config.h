@@ -19,7 +19,7 @@ struct ConfigNode {
   bool quoted = false;  ///< "1" in quotes is text, never a number.
   std::vector<ConfigNode> items;
   std::vector<std::pair<std::string, ConfigNode>> entries;  ///< In file order.
-  std::string where;  ///< "recipe.yaml:12", "option 'set' loss.k=3", or empty.
+  std::string where;  ///< "recipe.yaml:12", "override loss.k=3", or empty.
 
   // Out of line: the type holds vectors of itself, which is complete only
   // below.
@@ -56,7 +56,9 @@ ConfigNode parse_config(const std::string& yaml, const std::string& name);
 
 /// Applies "a.b=c" to a configuration. The value is YAML: `k=[1,2,4]` is a
 /// list. A number in the path is a position in a list: `augment.0.degrees=5`.
-void apply_override(ConfigNode& root, const std::string& assignment);
+/// `from` is what errors call it, before the assignment.
+void apply_override(ConfigNode& root, const std::string& assignment,
+                    const std::string& from = "override");
 
 /// Lays `over` on `base`: maps are merged key by key, anything else replaced.
 /// Maps with different `name`s are different parts: replaced as a whole, so

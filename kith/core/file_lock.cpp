@@ -81,7 +81,7 @@ FolderLock::FolderLock(const std::string& folder, const std::string& who,
     if (timer.seconds() > patience) {
       throw RunError(folder + ": another " + who + lock_.holder() +
                      " is at work in this folder; wait for it or choose "
-                     "another option 'out'");
+                     "another folder");
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }

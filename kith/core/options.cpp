@@ -274,6 +274,25 @@ void OptionSet::check(const std::string& section) const {
   }
 }
 
+std::string by_keys(const std::string& message, const std::string& part,
+                    const std::string& section, const ConfigNode& map) {
+  const std::string own = "'" + part + ".";
+  std::string text;
+  size_t at = 0;
+  for (size_t begin; (begin = message.find(own, at)) != std::string::npos;) {
+    text += message.substr(at, begin - at) + "'" +
+            (section.empty() ? "" : section + ".");
+    at = begin + own.size();
+  }
+  text += message.substr(at);
+  if (!message.starts_with(own)) return text;
+  const size_t end = message.find_first_of("': ", own.size());
+  const ConfigNode* value =
+      map.find(message.substr(own.size(), end - own.size()));
+  const std::string& where = value != nullptr ? value->where : map.where;
+  return where.empty() ? text : where + ": " + text;
+}
+
 ConfigNode OptionSet::write() const {
   ConfigNode map = ConfigNode::map();
   for (const Option& option : options_) map.set(option.name(), option.write());

@@ -109,6 +109,13 @@ T checked(T options, const std::string& section) {
   return options;
 }
 
+/// What a part says of its options ("'recall_at_k.k' ..."), for the one who
+/// wrote the map that it is made from: by the keys of its section
+/// ("'loss.k' ..."), with the place of the key where the message begins with
+/// it.
+std::string by_keys(const std::string& message, const std::string& part,
+                    const std::string& section, const ConfigNode& map);
+
 template <class T>
 ConfigNode write_options(T options) {
   OptionSet set;

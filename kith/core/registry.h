@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -58,6 +59,9 @@ struct TraitsOf<Base> {
 ///
 /// and ends its .cpp with KITH_REGISTER(registry(), "name", Type). In a
 /// configuration a part is a map: `name` and its options beside it.
+///
+/// Errors of a part call its options by its own name, "'name.option'", as
+/// checked() does; make() says the key of the configuration and its line.
 template <class Base, class... Args>
 class Registry {
  public:
@@ -143,7 +147,19 @@ class Registry {
   std::unique_ptr<Base> make(const ConfigNode& node, const std::string& section,
                              const Args&... args) const {
     const ConfigNode& name = name_of(node, section);
-    return at(name.scalar, name.where).make(node, section, args...);
+    const Entry& entry = at(name.scalar, name.where);
+    const auto said = [&](const std::exception& error) {
+      return by_keys(error.what(), name.scalar, section, node);
+    };
+    try {
+      return entry.make(node, section, args...);
+    } catch (const ConfigError& error) {
+      if (said(error) == error.what()) throw;
+      throw ConfigError(said(error));
+    } catch (const DataError& error) {
+      if (said(error) == error.what()) throw;  // keeps its class
+      throw DataError(said(error));
+    }
   }
 
   /// The same map with every option of the part present.

@@ -29,7 +29,7 @@ void require_folder(const std::string& folder, const std::string& what);
 /// ConfigError if not.
 template <class T>
 T checked_with_path(T options, const std::string& name) {
-  if (options.path.empty()) throw ConfigError("'data.path' is missing");
+  if (options.path.empty()) throw ConfigError("'" + name + ".path' is missing");
   return checked(std::move(options), name);
 }
 

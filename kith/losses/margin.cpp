@@ -29,7 +29,7 @@ void MarginOptions::describe(OptionSet& set) {
 }
 
 Margin::Margin(Options options, const LossContext& context)
-    : LossWithBeta(beta_start(checked(options, "margin")), context),
+    : LossWithBeta(beta_start(options, "margin"), context),
       options_(std::move(options)) {}
 
 LossOutput Margin::forward(const LossInput& input) const {

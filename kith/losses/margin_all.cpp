@@ -73,7 +73,7 @@ const PartFacts MarginAll::kFacts = {
 void MarginAllOptions::describe(OptionSet& set) { describe_margin(set, *this); }
 
 MarginAll::MarginAll(Options options, const LossContext& context)
-    : LossWithBeta(beta_start(checked(options, "margin_all")), context),
+    : LossWithBeta(beta_start(options, "margin_all"), context),
       options_(options) {}
 
 LossOutput MarginAll::forward(const LossInput& input) const {

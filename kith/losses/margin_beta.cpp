@@ -31,12 +31,13 @@ MarginBeta::MarginBeta(const BetaStart& start, const LossContext& context)
       values_(given_beta(context)) {
   if (!learn_ && nu_ > 0) {
     throw ConfigError(
-        "'loss.nu' is the weight of a learnt beta: set 'loss.learn' to true, "
-        "or 'loss.nu' to 0");
+        "'" + start.loss + ".nu' is the weight of a learnt beta: set '" +
+        start.loss + ".learn' to true, or '" + start.loss + ".nu' to 0");
   }
   if (!learn_ && start.per_class) {
-    throw ConfigError(
-        "'loss.beta_per_class' is for a learnt beta: set 'loss.learn' to true");
+    throw ConfigError("'" + start.loss +
+                      ".beta_per_class' is for a learnt beta: set '" +
+                      start.loss + ".learn' to true");
   }
   if (values_.defined()) {
     const bool one = values_.numel() == 1 && !start.per_class;
@@ -44,7 +45,8 @@ MarginBeta::MarginBeta(const BetaStart& start, const LossContext& context)
   } else if (start.per_class) {
     if (context.classes == 0) {
       throw ConfigError(
-          "'loss.beta_per_class' needs the number of classes, which is not "
+          "'" + start.loss +
+          ".beta_per_class' needs the number of classes, which is not "
           "known here: give the values of beta, or set it to false");
     }
     classes_ = context.classes;

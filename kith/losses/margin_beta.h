@@ -14,6 +14,7 @@ struct BetaStart {
   double lr = 0;
   bool decay = false;
   double nu = 0;
+  std::string loss = {};  ///< What errors call it.
 };
 
 /// The options that losses with such a boundary share: `margin`, `beta`,
@@ -38,10 +39,11 @@ void describe_margin(OptionSet& set, Options& options) {
   set.add("nu", options.nu, "Weight of a learnt beta in the loss.").range(0);
 }
 
+/// What the options of the loss of this name say, if they are allowed.
 template <class Options>
-BetaStart beta_start(const Options& options) {
-  return {options.beta, options.beta_per_class, options.learn,
-          options.lr,   options.decay,          options.nu};
+BetaStart beta_start(const Options& options, const std::string& loss) {
+  const Options o = checked(options, loss);
+  return {o.beta, o.beta_per_class, o.learn, o.lr, o.decay, o.nu, loss};
 }
 
 /// The boundary: a constant, or a parameter "beta" for all or for each class.

@@ -38,8 +38,8 @@ void RecallAtKOptions::describe(OptionSet& set) {
 RecallAtK::RecallAtK(Options options)
     : options_(checked(std::move(options), "recall_at_k")) {
   if (options_.k.size() > RecallAtKParams::kMostK) {
-    throw ConfigError("'loss.k' has " + std::to_string(options_.k.size()) +
-                      " entries; at most " +
+    throw ConfigError("'recall_at_k.k' has " +
+                      std::to_string(options_.k.size()) + " entries; at most " +
                       std::to_string(RecallAtKParams::kMostK));
   }
 }

@@ -67,8 +67,8 @@ BatchEasyHardMiner::BatchEasyHardMiner(Options options)
   const bool negative = options_.negative == "semihard";
   if ((positive && negative) || (positive && options_.negative == "all") ||
       (negative && options_.positive == "all")) {
-    throw ConfigError("miner.positive " + options_.positive +
-                      " and miner.negative " + options_.negative +
+    throw ConfigError("'batch_easy_hard.positive' " + options_.positive +
+                      " and 'batch_easy_hard.negative' " + options_.negative +
                       ": semihard is beside one pair of the other sign; set "
                       "that to easy or hard");
   }

@@ -49,12 +49,12 @@ std::string remedy_to_resume(const std::string& path) {
   if (is_whole_safetensors(path)) return "";
   const std::string previous = previous_checkpoint(path);
   if (!is_whole_safetensors(previous)) {
-    return "; there is no whole one before it: start the run anew with another "
-           "option 'out'";
+    return "; there is no whole one before it: start the run anew in another "
+           "folder";
   }
   return "; the one before it is whole. To go on from that, to the same "
          "numbers: mv " +
-         previous + " " + path + " and then option 'resume' again";
+         previous + " " + path + " and then resume again";
 }
 
 }  // namespace kith

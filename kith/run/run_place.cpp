@@ -114,15 +114,12 @@ std::string run_path(const ConfigNode& config, const std::string& key,
     }
     return path;
   }
-  throw DataError(
-      "'" + key + "' is " + path + ", and there is no such file in " +
-      here.string() +
-      (is_elsewhere ? ", nor in " + start.folder + ", where the run was started"
-                    : "") +
-      (key == "data.path"
-           ? "; say where it is with option 'set' data.path=PATH (kith train), "
-             "option 'data' (kith eval) or option 'images' (kith index)"
-           : "; give an absolute path with option 'set' " + key + "=PATH"));
+  const std::string elsewhere =
+      is_elsewhere ? ", nor in " + start.folder + ", where the run was started"
+                   : "";
+  throw MissingPath(key, "'" + key + "' is " + path +
+                             ", and there is no such file in " + here.string() +
+                             elsewhere + "; set '" + key + "' to where it is");
 }
 
 void refuse_own_data(const ConfigNode& config) {

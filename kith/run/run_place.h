@@ -1,8 +1,10 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "kith/core/config.h"
+#include "kith/core/error.h"
 #include "kith/core/options.h"
 
 namespace kith {
@@ -30,10 +32,23 @@ void forget_start(ConfigNode& config);
 /// are no longer where they were, paths begin where they do now. Says so.
 void follow_run(ConfigNode& config, const std::string& place);
 
+/// A path of a configuration that leads nowhere.
+class MissingPath : public DataError {
+ public:
+  MissingPath(std::string key, const std::string& message)
+      : DataError(message), key_(std::move(key)) {}
+
+  /// Of the configuration: "data.path".
+  const std::string& key() const { return key_; }
+
+ private:
+  std::string key_;
+};
+
 /// The path of a configuration as it can be opened now: as it stands if it is
 /// absolute, if nothing is known of a start or if the start was here.
 /// Otherwise from where the run was started, or, with a line in the log, from
-/// here if it is only here. DataError, with all places, if it is nowhere.
+/// here if it is only here. MissingPath, with all places, if it is nowhere.
 std::string run_path(const ConfigNode& config, const std::string& key,
                      const std::string& path);
 

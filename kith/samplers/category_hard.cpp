@@ -36,10 +36,11 @@ CategoryHardSampler::CategoryHardSampler(const Options& options,
                                          const SamplerInput& input)
     : batch_(checked(options, "category_hard").batch), seed_(input.seed) {
   if (batch_ % 2 != 0) {
-    throw ConfigError("'sampler.batch' (" + std::to_string(batch_) +
-                      ") must be even for sampler 'category_hard'");
+    throw ConfigError("'category_hard.batch' (" + std::to_string(batch_) +
+                      ") must be even");
   }
-  count_full_batches(static_cast<int64_t>(input.indices.size()), batch_);
+  count_full_batches(static_cast<int64_t>(input.indices.size()), batch_,
+                     "category_hard");
   group_by_category(input);
   pair_categories(options.batches_per_pair);
   note_small_categories();
@@ -96,7 +97,7 @@ void CategoryHardSampler::pair_categories(int64_t batches_per_pair) {
     }
     log_info(std::to_string(categories_[0].images) +
              " images have no category: half of every batch is of these, "
-             "and sampler.batches_per_pair is not used");
+             "and batches_per_pair is not used");
     return;
   }
   if (count < 2) {
@@ -122,7 +123,7 @@ void CategoryHardSampler::note_small_categories() const {
     }
   }
   if (small.empty()) return;
-  log_info("categories with fewer images than half of sampler.batch = " +
+  log_info("categories with fewer images than half of batch = " +
            std::to_string(batch_) +
            " are whole in each of their batches: " + join(small));
 }

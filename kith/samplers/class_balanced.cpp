@@ -207,13 +207,13 @@ ClassBalancedSampler::ClassBalancedSampler(const Options& options,
                                            const SamplerInput& input)
     : per_class_(checked(options, "class_balanced").per_class),
       seed_(input.seed) {
-  check_multiple(options.batch, per_class_);
+  check_multiple(options.batch, per_class_, "class_balanced");
   group_by_class(input);
   classes_a_batch_ = options.batch / per_class_;
   const auto classes = static_cast<int64_t>(classes_.size());
   if (classes_a_batch_ > classes) {
     classes_a_batch_ = classes;
-    log_info("sampler.batch is " + std::to_string(options.batch) +
+    log_info("batch is " + std::to_string(options.batch) +
              ", but there are only " + std::to_string(classes) +
              " classes: batches have " + std::to_string(classes) + " x " +
              std::to_string(per_class_) + " = " +
@@ -249,15 +249,15 @@ void ClassBalancedSampler::group_by_class(const SamplerInput& input) {
     }
   }
   if (classes_.empty()) {
-    throw ConfigError("no training class has 'sampler.per_class' = " +
+    throw ConfigError("no training class has 'class_balanced.per_class' = " +
                       std::to_string(per_class_) +
                       " images; use a smaller value or more images per class");
   }
   if (!small.empty()) {
-    log_warning(std::to_string(small.size()) +
-                " classes have fewer than sampler.per_class = " +
-                std::to_string(per_class_) +
-                " images and are left out: " + name_classes(small, input));
+    log_warning(
+        std::to_string(small.size()) +
+        " classes have fewer than per_class = " + std::to_string(per_class_) +
+        " images and are left out: " + name_classes(small, input));
   }
 }
 

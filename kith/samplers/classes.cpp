@@ -46,19 +46,21 @@ std::string name_classes(const std::vector<int64_t>& labels,
   return join(names);
 }
 
-int64_t count_full_batches(int64_t images, int64_t batch) {
+int64_t count_full_batches(int64_t images, int64_t batch,
+                           const std::string& sampler) {
   if (images < batch) {
-    throw ConfigError("'sampler.batch' (" + std::to_string(batch) +
+    throw ConfigError("'" + sampler + ".batch' (" + std::to_string(batch) +
                       ") is larger than the training set (" +
                       std::to_string(images) + " images); use a smaller value");
   }
   return images / batch;
 }
 
-void check_multiple(int64_t batch, int64_t per_class) {
+void check_multiple(int64_t batch, int64_t per_class,
+                    const std::string& sampler) {
   if (batch % per_class != 0) {
-    throw ConfigError("'sampler.batch' (" + std::to_string(batch) +
-                      ") must be a multiple of 'sampler.per_class' (" +
+    throw ConfigError("'" + sampler + ".batch' (" + std::to_string(batch) +
+                      ") must be a multiple of '" + sampler + ".per_class' (" +
                       std::to_string(per_class) + ")");
   }
 }
@@ -69,8 +71,7 @@ void note_repeats(const ClassImages& classes, int64_t per_class) {
         return static_cast<int64_t>(members.size()) < per_class;
       });
   if (small == 0) return;
-  log_info(std::to_string(small) +
-           " classes have fewer than sampler.per_class = " +
+  log_info(std::to_string(small) + " classes have fewer than per_class = " +
            std::to_string(per_class) + " images: these repeat within a batch");
 }
 

@@ -29,11 +29,13 @@ std::string name_classes(const std::vector<int64_t>& labels,
                          const SamplerInput& input);
 
 /// The full batches that `images` images make. Throws ConfigError when there
-/// is not even one.
-int64_t count_full_batches(int64_t images, int64_t batch);
+/// is not even one, by the name of the sampler.
+int64_t count_full_batches(int64_t images, int64_t batch,
+                           const std::string& sampler);
 
 /// Throws ConfigError unless a batch is made of whole groups of class mates.
-void check_multiple(int64_t batch, int64_t per_class);
+void check_multiple(int64_t batch, int64_t per_class,
+                    const std::string& sampler);
 
 /// Says how many classes have fewer than `per_class` images: a sampler that
 /// draws with replacement repeats those within a batch.

@@ -25,9 +25,9 @@ SpcSampler::SpcSampler(const Options& options, const SamplerInput& input)
     : options_(checked(options, "spc")),
       seed_(input.seed),
       batches_(count_full_batches(static_cast<int64_t>(input.indices.size()),
-                                  options.batch)),
+                                  options.batch, "spc")),
       classes_(images_by_class(input.indices, input.labels)) {
-  check_multiple(options_.batch, options_.per_class);
+  check_multiple(options_.batch, options_.per_class, "spc");
   note_repeats(classes_, options_.per_class);
 }
 

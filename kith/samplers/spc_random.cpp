@@ -30,7 +30,7 @@ SpcRandomSampler::SpcRandomSampler(const Options& options,
     : batch_(checked(options, "spc_random").batch),
       seed_(input.seed),
       batches_(count_full_batches(static_cast<int64_t>(input.indices.size()),
-                                  options.batch)),
+                                  options.batch, "spc_random")),
       indices_(input.indices),
       classes_(images_by_class(input.indices, input.labels)) {
   for (size_t c = 0; c < classes_.size(); ++c) {

@@ -31,7 +31,8 @@ UniformSampler::UniformSampler(const Options& options,
       seed_(input.seed),
       indices_(input.indices) {
   if (options_.drop_last) {
-    count_full_batches(static_cast<int64_t>(indices_.size()), options_.batch);
+    count_full_batches(static_cast<int64_t>(indices_.size()), options_.batch,
+                       "uniform");
   } else if (indices_.empty()) {
     throw ConfigError("there are no training images to sample from");
   }

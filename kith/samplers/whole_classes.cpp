@@ -22,7 +22,7 @@ WholeClassesSampler::WholeClassesSampler(const Options& options,
     : batch_(checked(options, "whole_classes").batch),
       seed_(input.seed),
       batches_(count_full_batches(static_cast<int64_t>(input.indices.size()),
-                                  options.batch)),
+                                  options.batch, "whole_classes")),
       classes_(images_by_class(input.indices, input.labels)) {}
 
 std::vector<std::vector<int64_t>> WholeClassesSampler::epoch(

@@ -228,11 +228,14 @@ bool is_study(const ConfigNode& config) {
 }
 
 Study load_study(const std::string& path,
-                 const std::vector<std::string>& overrides) {
+                 const std::vector<std::string>& overrides,
+                 const std::string& from) {
   Study study;
   study.name = std::filesystem::path(path).stem().string();
   study.base = load_config(path);
-  for (const std::string& text : overrides) apply_override(study.base, text);
+  for (const std::string& text : overrides) {
+    apply_override(study.base, text, from);
+  }
   if (!is_study(study.base)) {
     throw ConfigError(path +
                       ": no section 'study'; a single configuration is trained "

@@ -86,10 +86,12 @@ struct Study {
 /// Whether a configuration has a section `study`.
 bool is_study(const ConfigNode& config);
 
-/// The study in a file, with overrides ("a.b=c") applied. Throws ConfigError
-/// with file and line, also if one of its runs is not a valid configuration.
+/// The study in a file, with overrides ("a.b=c") applied, which errors name as
+/// apply_override() does. Throws ConfigError with file and line, also if one of
+/// its runs is not a valid configuration.
 Study load_study(const std::string& path,
-                 const std::vector<std::string>& overrides = {});
+                 const std::vector<std::string>& overrides = {},
+                 const std::string& from = "override");
 
 /// All runs: by combination, the last axis fastest, then by seed. In a search
 /// their configurations lack what is yet to be chosen.

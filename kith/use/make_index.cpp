@@ -30,8 +30,8 @@ void check_out(const MakeIndexOptions& options) {
   for (const std::string& file : {out, out + ".items.csv", out + ".json"}) {
     if (!is_there(file)) continue;
     throw ConfigError("option 'out' " + out + ": " + file +
-                      " is there already: option 'overwrite' replaces it, kith "
-                      "index add adds to an index");
+                      " is there already: option 'overwrite' replaces it, and "
+                      "add_to_index() adds to an index");
   }
 }
 

@@ -84,6 +84,26 @@ TEST_F(LossCommandInput, WrongLabelsAreRefused) {
          {few, "7 labels for 8 embeddings"});
 }
 
+TEST_F(LossCommandInput, LabelsMayBeInt32) {
+  Array narrow = make_array(DType::kI32, {8});
+  for (size_t i = 0; i < 8; ++i) {
+    narrow.values<int32_t>()[i] = static_cast<int32_t>(i / 2);
+  }
+  const std::string labels = save("y32.npy", narrow);
+  const auto same = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(),
+                     {"--embeddings", embeddings_, "--json", "--labels"});
+    const auto of = [&](const std::string& file) {
+      std::vector<std::string> all = arguments;
+      all.push_back(file);
+      return expect_success(all).out;
+    };
+    EXPECT_EQ(of(labels), of(labels_));
+  };
+  same({"loss", "recall_at_k"});
+  same({"metrics", "--metrics", "recall_any@1,map_at_r"});
+}
+
 TEST_F(LossCommandInput, WrongEmbeddingsAreRefused) {
   refuse(1, "contrastive", nan_, labels_, {}, {nan_, "row 3", "NaN"});
   const std::string missing = folder_.file("missing.npy");

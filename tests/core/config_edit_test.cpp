@@ -28,7 +28,7 @@ template <typename... Parts>
 void expect_edit_refused(const std::string& assignment, const Parts&... parts) {
   ConfigNode root = parse_config("a: 1\nl: [1, 2]\nm: {x: 1}\n", "r.yaml");
   expect_error<ConfigError>([&] { apply_override(root, assignment); },
-                            "option 'set' " + assignment, parts...);
+                            "override " + assignment, parts...);
 }
 
 // Everything but where it was written.
@@ -72,7 +72,7 @@ TEST(ApplyOverride, RemembersWhereItCameFrom) {
   ConfigNode root = parse_config("a: {b: 1}\n", "r.yaml");
   apply_override(root, "a.b=[x, {y: z}]");
   const ConfigNode& value = *root.find("a")->find("b");
-  EXPECT_EQ(value.where, "option 'set' a.b=[x, {y: z}]");
+  EXPECT_EQ(value.where, "override a.b=[x, {y: z}]");
   EXPECT_EQ(value.items[0].where, value.where);
   EXPECT_EQ(value.items[1].find("y")->where, value.where);
 }

@@ -41,7 +41,7 @@ TEST(FolderLock, IsForOne) {
     const FolderLock lock(place, "kith sweep");
     expect_error<RunError>(
         [&] { const FolderLock other(place, "kith train", 0); }, place,
-        "another kith train (process ", "option 'out'");
+        "another kith train (process ", "another folder");
   }
   const FolderLock again(place, "kith sweep");
   folder.write("file", "");

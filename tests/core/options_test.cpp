@@ -195,7 +195,7 @@ TEST(Options, NameTheFlagOfAnOverride) {
   apply_override(root, "rates=[1, x]");
   expect_error<ConfigError>(
       [&] { read_options<Everything>(root, "loss"); },
-      "option 'set' rates=[1, x]: 'loss.rates' must be float");
+      "override rates=[1, x]: 'loss.rates' must be float");
 }
 
 TEST(Options, ReportTypeAndConstraint) {

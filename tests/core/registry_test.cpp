@@ -33,7 +33,12 @@ class Box final : public Shape {
   using Options = BoxOptions;
 
   Box(const Options& options, double scale)
-      : area_(options.width * options.height * scale) {}
+      : area_(options.width * options.height * scale) {
+    if (options.width < options.height / 10) {
+      throw ConfigError("'box.width' is too small for 'box.height'");
+    }
+    if (options.height == 77) throw DataError("f.csv: no 'box.height' 77");
+  }
   double area() const override { return area_; }
 
  private:
@@ -114,12 +119,35 @@ TEST(Registry, NamesTheNearestOfAnUnknownName) {
                        "box, point");
 }
 
-TEST(Registry, NamesTheFlagThatGaveAnUnknownName) {
+TEST(Registry, NamesTheOverrideThatGaveAnUnknownName) {
   ConfigNode root = parse_config("shape: {name: box}", "r.yaml");
   apply_override(root, "shape.name=boks");
   expect_error<ConfigError>(
       [&] { shape_registry().make(*root.find("shape"), "shape", 1.0); },
-      "option 'set' shape.name=boks: unknown shape");
+      "override shape.name=boks: unknown shape");
+}
+
+TEST(Registry, SaysItsOwnErrorsByTheKeysOfTheConfiguration) {
+  expect_error<ConfigError>([] { Box({.width = 0.1}, 1); },
+                            "'box.width' is too small for 'box.height'");
+  expect_shape_refused("shape:\n  name: box\n  width: 0.1\n",
+                       "r.yaml:3: 'shape.width' is too small for "
+                       "'shape.height'");
+  // Where the default is wrong, the section is the place.
+  expect_shape_refused("shape: {name: box, height: 50}",
+                       "r.yaml:1: 'shape.width' is too small");
+  ConfigNode root = parse_config("shape: {name: box}", "r.yaml");
+  apply_override(root, "shape.width=0.1", "--set");
+  expect_error<ConfigError>(
+      [&] { shape_registry().make(*root.find("shape"), "shape", 1.0); },
+      "--set shape.width=0.1: 'shape.width' is too small");
+  expect_error<DataError>(
+      [] {
+        shape_registry().make(section("shape: {name: box, width: 9, "
+                                      "height: 77}"),
+                              "shape", 1.0);
+      },
+      "f.csv: no 'shape.height' 77");
 }
 
 TEST(Registry, NeedsAName) {

@@ -43,7 +43,7 @@ TEST(BatchEasyHardMiner, SemihardNeedsOnePairBesideIt) {
   const auto refused = [](const std::string& positive,
                           const std::string& negative) {
     expect_error<ConfigError>([&] { mined(positive, negative); },
-                              "miner.positive " + positive,
+                              "'miner.positive' " + positive,
                               "miner.negative " + negative, "easy or hard");
   };
   refused("semihard", "semihard");

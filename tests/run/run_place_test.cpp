@@ -60,10 +60,10 @@ TEST_F(RunPlace, PathsAreFoundFromThere) {
   EXPECT_EQ(run_path(run_, "data.path", "/any/where"), "/any/where");
   EXPECT_EQ(run_path(run_, "data.path", ""), "");
   EXPECT_EQ(run_data(config("data: {name: glyphs}")).find("path"), nullptr);
-  expect_error<DataError>([&] { run_path(run_, "train.init_from", "none"); },
-                          "'train.init_from' is none",
-                          fs::current_path().string(), dir_.file("work"),
-                          "option 'set' train.init_from=");
+  expect_error<MissingPath>([&] { run_path(run_, "train.init_from", "none"); },
+                            "'train.init_from' is none",
+                            fs::current_path().string(), dir_.file("work"),
+                            "; set 'train.init_from' to where it is");
   expect_error<DataError>(
       [&] { run_data(config("data: {name: csv, path: no/such}")); },
       "'data.path' is no/such", fs::current_path().string());

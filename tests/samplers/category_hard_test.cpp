@@ -119,7 +119,7 @@ TEST(CategoryHard, PairsCategoriesWithImagesThatHaveNone) {
   const CategoryHardSampler sampler({.batch = 8}, input);
   EXPECT_THAT(log.notes(),
               ElementsAre(AllOf(HasSubstr("80 images have no category"),
-                                HasSubstr("sampler.batches_per_pair"))));
+                                HasSubstr("batches_per_pair is not used"))));
   const Batches batches = sampler.epoch(0);
   EXPECT_EQ(batches.size(), 6u + 2);  // 22 and 8 images, 4 at a time
   Counts counts;
@@ -180,7 +180,7 @@ TEST(CategoryHard, RefusesWhatCannotBe) {
       [&] {
         make(categories_of({{"a", 5}, {"b", 5}}, 2), 5);
       },
-      "sampler.batch", "5", "even");
+      "'category_hard.batch'", "5", "even");
 }
 
 }  // namespace

@@ -289,8 +289,9 @@ TEST(ClassBalanced, SaysNothingWhenAllFits) {
 
 TEST(ClassBalanced, RefusesWhatCannotBe) {
   const SamplerInput input = classes_of({8, 8});
-  expect_error<ConfigError>([&] { make(10, 4, input); }, "sampler.batch", "10",
-                            "multiple", "sampler.per_class", "4");
+  expect_error<ConfigError>([&] { make(10, 4, input); },
+                            "'class_balanced.batch'", "10", "multiple",
+                            "'class_balanced.per_class'", "4");
   expect_error<ConfigError>([&] { make(4, 8, input); }, "multiple");
   expect_error<ConfigError>([&] { make(8, 0, input); },
                             "class_balanced.per_class");
@@ -299,7 +300,8 @@ TEST(ClassBalanced, RefusesWhatCannotBe) {
       [&] { make_sampler("{name: class_balanced, per_class: 0}", input); },
       "sampler.per_class");
   expect_error<ConfigError>([&] { make(32, 16, input); },
-                            "no training class has", "16");
+                            "no training class has 'class_balanced.per_class'",
+                            "16");
   expect_error<ConfigError>([&] { make(8, 4, SamplerInput()); },
                             "no training class");
 }

@@ -65,7 +65,7 @@ TEST_P(Samplers, UseEveryImageOverTheEpochs) {
 }
 
 TEST_P(Samplers, RefuseABatchLargerThanTheData) {
-  expect_error<ConfigError>([&] { make(input(), "104"); }, "sampler.batch",
+  expect_error<ConfigError>([&] { make(input(), "104"); }, "'sampler.batch'",
                             "104", "103 images", "smaller");
   expect_error<ConfigError>([&] { make(input(), "1"); }, "sampler.batch");
   expect_error<ConfigError>([&] { make(SamplerInput()); }, "sampler.batch",

@@ -65,7 +65,7 @@ TEST(Spc, RepeatsImagesOfSmallClassesAndSaysSo) {
   const LogCapture log;
   const SpcSampler sampler({.batch = 6, .per_class = 3}, classes_of({1, 1, 4}));
   EXPECT_THAT(log.notes(), ElementsAre(AllOf(HasSubstr("2 classes"),
-                                             HasSubstr("sampler.per_class"),
+                                             HasSubstr("than per_class = "),
                                              HasSubstr("repeat"))));
   EXPECT_EQ(sampler.epoch(0).size(), 1u);
   EXPECT_EQ(sampler.epoch(0)[0].size(), 6u);
@@ -77,8 +77,8 @@ TEST(Spc, HasThePublishedDefaultsAndRefusesUnevenGroups) {
   EXPECT_EQ(batches.size(), 400u / 112);
   EXPECT_EQ(batches[0].size(), 112u);
   expect_error<ConfigError>(
-      [&] { SpcSampler({.batch = 10, .per_class = 4}, input); },
-      "sampler.batch", "10", "multiple", "sampler.per_class", "4");
+      [&] { SpcSampler({.batch = 10, .per_class = 4}, input); }, "'spc.batch'",
+      "10", "multiple", "'spc.per_class'", "4");
 }
 
 }  // namespace

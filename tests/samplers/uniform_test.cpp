@@ -32,8 +32,8 @@ TEST(Uniform, KeepsASmallerLastBatchOnRequest) {
 TEST(Uniform, TakesAllInOneBatchOnRequestOnly) {
   const SamplerInput input = classes_of({5});
   EXPECT_EQ(UniformSampler({.drop_last = false}, input).epoch(0)[0].size(), 5u);
-  expect_error<ConfigError>([&] { UniformSampler({}, input); }, "sampler.batch",
-                            "32", "5 images");
+  expect_error<ConfigError>([&] { UniformSampler({}, input); },
+                            "'uniform.batch'", "32", "5 images");
   expect_error<ConfigError>(
       [] { UniformSampler({.drop_last = false}, SamplerInput()); },
       "no training images");

@@ -137,12 +137,12 @@ TEST(LossNeeds, AreCheckedWithTheObjective) {
       [] {
         Objective(tiny_config({"sampler.per_class=1"}), {4, 3, 0}, c10::kCPU);
       },
-      "option 'set' sampler.per_class=1: ", "recall_at_k");
+      "override sampler.per_class=1: ", "recall_at_k");
   expect_error<ConfigError>(
       [] {
         Objective(tiny_config({"model.head.l2=false"}), {4, 3, 0}, c10::kCPU);
       },
-      "option 'set' model.head.l2=false: ", "recall_at_k", "unit vectors");
+      "override model.head.l2=false: ", "recall_at_k", "unit vectors");
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ TEST_F(MakeIndexTest, TakesAKindWithOptions) {
 TEST_F(MakeIndexTest, ReplacesOnlyWhatItIsToldTo) {
   make();
   expect_error<ConfigError>([&] { make(); }, index_ + " is there already",
-                            "option 'overwrite'");
+                            "option 'overwrite'", "add_to_index()");
   MakeIndexOptions options{
       .source = {.source = more_}, .out = index_, .overwrite = true};
   EXPECT_EQ(make_index(options, at::kCPU).items, 20);

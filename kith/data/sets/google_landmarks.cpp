@@ -58,7 +58,7 @@ class GldV1Reader {
       if (folder.empty()) folder = (root / "train").string();
     }
     require_folder(folder,
-                   "the images ID.jpg of Google Landmarks ('data.images')");
+                   "the images ID.jpg of Google Landmarks ('gldv1.images')");
     return folder;
   }
 
@@ -104,11 +104,11 @@ class GldV1Reader {
         std::to_string(missing_) + " of " + std::to_string(total) +
         " images are missing, the first is " + first_missing_;
     if (list_.items.empty()) {
-      throw DataError(message + "; name their folder with 'data.images'");
+      throw DataError(message + "; name their folder with 'gldv1.images'");
     }
     if (!skip) {
       throw DataError(message +
-                      "; fetch them, or leave them out with 'data.missing: "
+                      "; fetch them, or leave them out with 'gldv1.missing: "
                       "skip'");
     }
     log_warning(message + "; they are left out");
@@ -135,7 +135,7 @@ class GldV2Reader {
     if (train.empty() && solution.empty()) {
       throw DataError(root_ + ": neither " + (clean_ ? kClean : kTrain) +
                       " nor " + kSolution +
-                      " is there; set 'data.clean' to the list you have");
+                      " is there; set 'gldv2.clean' to the list you have");
     }
     if (!train.empty()) read_train(train);
     if (!solution.empty()) read_test(solution);

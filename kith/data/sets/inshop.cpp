@@ -47,7 +47,7 @@ class InShopReader {
       if (name == "img") return;
       if (options.crop_boxes) {
         throw ConfigError(
-            "'data.crop_boxes' needs the pictures of img/: the boxes of "
+            "'inshop.crop_boxes' needs the pictures of img/: the boxes of "
             "list_bbox_inshop.txt do not fit those of " +
             images_);
       }

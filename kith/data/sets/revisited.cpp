@@ -80,12 +80,13 @@ class RevisitedReader {
     if (found.empty()) {
       throw DataError(options.path +
                       ": no file gnd_*.pkl or gnd_*.json; put it there, or "
-                      "name it with 'data.ground_truth'");
+                      "name it with 'revisited.ground_truth'");
     }
     if (found.size() > 1) {
       std::sort(found.begin(), found.end());
-      throw ConfigError(options.path + " holds several ground truths: " +
-                        join(found) + "; name one with 'data.ground_truth'");
+      throw ConfigError(options.path +
+                        " holds several ground truths: " + join(found) +
+                        "; name one with 'revisited.ground_truth'");
     }
     return (root_ / found[0]).string();
   }
@@ -103,7 +104,8 @@ class RevisitedReader {
   void add_distractors(const RevisitedOptions& options) {
     if (options.distractor_images.empty()) {
       throw ConfigError(
-          "'data.distractors' needs 'data.distractor_images', the folder of "
+          "'revisited.distractors' needs 'revisited.distractor_images', the "
+          "folder of "
           "the images it names");
     }
     const std::string folder = (root_ / options.distractor_images).string();

@@ -19,8 +19,8 @@ void check_mlp_size(const std::vector<int64_t>& hidden, int64_t in) {
     all += weights;
     if (weights > kMostInALayer || all > kMostInAll) {
       throw ConfigError(
-          "'model.backbone.hidden' asks for a layer of " + std::to_string(in) +
-          " x " + std::to_string(out) + " weights, " + std::to_string(all) +
+          "'mlp.hidden' asks for a layer of " + std::to_string(in) + " x " +
+          std::to_string(out) + " weights, " + std::to_string(all) +
           " up to there; the most are " + std::to_string(kMostInALayer) +
           " in a layer and " + std::to_string(kMostInAll) +
           " in all: take narrower layers or a smaller 'model.input.size'");

@@ -30,7 +30,8 @@ void DistanceMatchingSamplerOptions::describe(OptionSet& set) {
 
 DistanceMatchingSampler::DistanceMatchingSampler(const Options& options,
                                                  const SamplerInput& input)
-    : MatchSampler(checked(options, "distance_matching").match, input),
+    : MatchSampler(checked(options, "distance_matching").match, input,
+                   "distance_matching"),
       bins_(options.bins),
       weight_(options.weight) {}
 

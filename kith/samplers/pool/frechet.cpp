@@ -23,7 +23,7 @@ const PartFacts FrechetSampler::kFacts = {
 
 FrechetSampler::FrechetSampler(const Options& options,
                                const SamplerInput& input)
-    : MatchSampler(checked(options, "frechet"), input) {}
+    : MatchSampler(checked(options, "frechet"), input, "frechet") {}
 
 Tensor FrechetSampler::score(const Tensor& pool, const Tensor& batches) const {
   return frechet_scores(pool, batches);

@@ -27,7 +27,7 @@ const PartFacts GreedyCoresetSampler::kFacts = {
 
 GreedyCoresetSampler::GreedyCoresetSampler(const Options& options,
                                            const SamplerInput& input)
-    : PoolSampler(checked(options, "greedy_coreset"), input),
+    : PoolSampler(checked(options, "greedy_coreset"), input, "greedy_coreset"),
       class_of_(static_cast<size_t>(images())) {
   for (size_t c = 0; c < classes().size(); ++c) {
     for (const int64_t row : classes()[c]) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "kith/core/rng.h"
@@ -23,8 +24,10 @@ struct MatchOptions {
 /// the first of several.
 class MatchSampler : public PoolSampler {
  public:
-  MatchSampler(const MatchOptions& options, const SamplerInput& input)
-      : PoolSampler(options.pool, input), candidates_(options.candidates) {}
+  MatchSampler(const MatchOptions& options, const SamplerInput& input,
+               const std::string& name)
+      : PoolSampler(options.pool, input, name),
+        candidates_(options.candidates) {}
 
  protected:
   /// The scores [C] of `batches` [C, M], rows of `pool` [P, D].

@@ -69,22 +69,23 @@ void PoolOptions::describe(OptionSet& set) {
           "those that the batches gave.");
 }
 
-PoolSampler::PoolSampler(const PoolOptions& options, const SamplerInput& input)
+PoolSampler::PoolSampler(const PoolOptions& options, const SamplerInput& input,
+                         const std::string& name)
     : options_(options),
       seed_(input.seed),
       batches_(count_full_batches(static_cast<int64_t>(input.indices.size()),
-                                  options.batch)),
+                                  options.batch, name)),
       indices_(input.indices),
       classes_(
           images_by_class(rows_up_to(input.indices.size()), input.labels)) {
-  check_multiple(options_.batch, options_.per_class);
+  check_multiple(options_.batch, options_.per_class, name);
   if (options_.pool < options_.batch) {
-    throw ConfigError("'sampler.pool' (" + std::to_string(options_.pool) +
-                      ") must be at least 'sampler.batch' (" +
+    throw ConfigError("'" + name + ".pool' (" + std::to_string(options_.pool) +
+                      ") must be at least '" + name + ".batch' (" +
                       std::to_string(options_.batch) + ")");
   }
   if (options_.pool > images()) {
-    log_info("sampler.pool is " + std::to_string(options_.pool) +
+    log_info("pool is " + std::to_string(options_.pool) +
              ", but there are only " + std::to_string(images()) +
              " training images: each pool has all of them");
   }

@@ -26,7 +26,9 @@ struct PoolOptions {
 /// is N/M batches.
 class PoolSampler : public Sampler {
  public:
-  PoolSampler(const PoolOptions& options, const SamplerInput& input);
+  /// `name` is what errors call it.
+  PoolSampler(const PoolOptions& options, const SamplerInput& input,
+              const std::string& name);
 
   std::vector<std::vector<int64_t>> epoch(const EpochInput& input) const final;
   bool wants_pool() const final { return true; }

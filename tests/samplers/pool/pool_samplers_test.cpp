@@ -130,7 +130,7 @@ TEST_P(PoolSamplers, ShrinkAPoolThatIsTooLarge) {
   const Batches batches = make(GetParam(), input, "batch: 8, per_class: 4")
                               ->epoch(epoch_of(0, embed(input)));
   EXPECT_EQ(batches.size(), 5u);
-  EXPECT_THAT(log.notes(), ElementsAre(AllOf(HasSubstr("sampler.pool is 512"),
+  EXPECT_THAT(log.notes(), ElementsAre(AllOf(HasSubstr("pool is 512"),
                                              HasSubstr("only 41"))));
 }
 
@@ -234,7 +234,7 @@ TEST(MatchSampler, TakesTheCandidateOfLeastScore) {
   input.indices.clear();
   for (int64_t i = 0; i < 50; ++i) input.indices.push_back(i);
   const RecordingSampler sampler(
-      {.pool = {.batch = 8, .pool = 20}, .candidates = 6}, input);
+      {.pool = {.batch = 8, .pool = 20}, .candidates = 6}, input, "recording");
   const Tensor numbers = torch::arange(50, torch::kFloat).unsqueeze(1);
   const int threads = torch::get_num_threads();
   torch::set_num_threads(1);  // so that calls come in order

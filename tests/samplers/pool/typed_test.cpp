@@ -94,6 +94,9 @@ TEST(TypedSamplers, CheckTheirOptionsAndTheImages) {
                             "spc.batch");
   expect_error<ConfigError>([&] { FrechetSampler({.candidates = 0}, input); },
                             "frechet.candidates");
+  expect_error<ConfigError>(
+      [&] { FrechetSampler({.pool = {.batch = 20, .pool = 10}}, input); },
+      "'frechet.pool' (10)", "'frechet.batch' (20)");
   input.labels.pop_back();
   expect_error<ConfigError>([&] { ClassBalancedSampler({.batch = 8}, input); },
                             "40 images", "39 labels");
