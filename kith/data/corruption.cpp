@@ -22,7 +22,9 @@ CorruptionRegistry& corruption_registry() {
 
 Image corrupt(const Corruption& corruption, const std::string& name,
               const Image& image, uint64_t seed, int64_t image_index) {
-  KITH_ASSERT(image.width > 0 && image.height > 0);
+  if (image.width <= 0 || image.height <= 0) {
+    throw DataError("the picture is empty: it has no pixels to corrupt");
+  }
   Rng rng(seed, Stream::kCorrupt,
           {static_cast<int64_t>(number_of(name)), image_index});
   return corruption.apply(image, rng);

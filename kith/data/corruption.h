@@ -28,8 +28,8 @@ CorruptionRegistry& corruption_registry();
 
 /// The image damaged with its own draw, keyed by the seed, the corruption's
 /// name and the index of the image: the same in any order of use, and
-/// unrelated between images and between corruptions. The image must not be
-/// empty (asserted).
+/// unrelated between images and between corruptions. DataError if the image
+/// is empty.
 Image corrupt(const Corruption& corruption, const std::string& name,
               const Image& image, uint64_t seed, int64_t image_index);
 

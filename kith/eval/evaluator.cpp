@@ -26,6 +26,10 @@ Evaluator::Evaluator(const DataSet& data, EvaluatorOptions options)
       options_.metrics = usual_metrics("standard", "");
     }
   }
+  for (const NamedMetric& own : options_.own_metrics) {
+    if (own.metric != nullptr) continue;
+    throw ConfigError("own_metrics: '" + own.name + "' is a null pointer");
+  }
   metrics_ = parse_metrics(options_.metrics);
   metrics_.insert(metrics_.end(), options_.own_metrics.begin(),
                   options_.own_metrics.end());

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <string>
+#include <typeinfo>
 #include <utility>
+
+#include <c10/util/Type.h>
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
@@ -51,9 +54,33 @@ std::vector<std::vector<int64_t>> EpochFeed::plan(int64_t number,
         "the sampler cannot make a full batch from this data; "
         "use a smaller 'sampler.batch'");
   }
+  check_plan(batches);
   epoch.steps = static_cast<int64_t>(batches.size());
   epoch.batch = static_cast<int64_t>(batches.front().size());
   return batches;
+}
+
+/// A sampler may be its user's own.
+void EpochFeed::check_plan(
+    const std::vector<std::vector<int64_t>>& batches) const {
+  const auto fail = [&](const std::string& problem) {
+    const Sampler& sampler = *parts_.sampler;
+    const std::string name = sampler_registry().name_of(typeid(sampler));
+    throw ConfigError(
+        "the sampler " +
+        (name.empty() ? c10::demangle(typeid(sampler).name()) : name) +
+        problem);
+  };
+  const std::vector<int64_t>& images = parts_.split.images();
+  for (const std::vector<int64_t>& batch : batches) {
+    if (batch.empty()) fail(" made an empty batch");
+    for (const int64_t image : batch) {
+      if (std::binary_search(images.begin(), images.end(), image)) continue;
+      fail(" chose image " + std::to_string(image) + ", which is none of the " +
+           std::to_string(images.size()) +
+           " training images: batches are made of SamplerInput::indices");
+    }
+  }
 }
 
 /// Pictures of one size are written to their places as they come.

@@ -65,6 +65,7 @@ class EpochFeed {
 
  private:
   std::vector<std::vector<int64_t>> plan(int64_t number, Epoch& epoch) const;
+  void check_plan(const std::vector<std::vector<int64_t>>& batches) const;
   std::unique_ptr<Loader> load(std::vector<std::vector<int64_t>> plan,
                                int64_t number, int64_t first) const;
 

@@ -57,12 +57,23 @@ Optimizer::Optimizer(const OptimizerOptions& options, NamedTensors parameters)
   }
 }
 
+void Optimizer::check_name(const std::string& parameter) const {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : parameters_) {
+    if (name == parameter) return;
+    names.push_back(name);
+  }
+  throw_unknown("", "parameter", parameter, names);
+}
+
 void Optimizer::set_lr(const std::string& parameter, double lr) {
+  check_name(parameter);
   own_lr_[parameter] = lr;
   rules_ = make_rules();
 }
 
 void Optimizer::spare_from_decay(const std::string& parameter) {
+  check_name(parameter);
   not_decayed_.insert(parameter);
   rules_ = make_rules();
 }

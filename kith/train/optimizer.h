@@ -55,9 +55,10 @@ class Optimizer {
 
   /// Gives a parameter a learning rate of its own, instead of the
   /// configuration's; the schedule and the factor of its part hold for it too.
+  /// ConfigError, with all names, if there is no such parameter.
   void set_lr(const std::string& parameter, double lr);
 
-  /// Keeps weight decay from a parameter.
+  /// Keeps weight decay from a parameter; ConfigError as above.
   void spare_from_decay(const std::string& parameter);
 
   /// One step with learning rate `lr`. Parameters without gradient stay, and
@@ -89,6 +90,7 @@ class Optimizer {
     std::vector<size_t> indices;
   };
   std::vector<Rule> make_rules() const;
+  void check_name(const std::string& parameter) const;
   double decay_of(const std::string& name, const Tensor& parameter) const;
   std::vector<ParameterGroup> count_step(const Rule& rule);
 

@@ -73,8 +73,11 @@ TEST(ImageCache, PassesErrorsOnEachTime) {
     expect_error<DataError>([&] { cache.load(7); }, "broken");
   }
   EXPECT_EQ(cache.stats().count, 0);
-  EXPECT_THROW(cache.load(8), std::logic_error);
-  EXPECT_THROW(cache.load(-1), std::logic_error);
+  for (const int64_t beyond : {int64_t{8}, int64_t{-1}}) {
+    const std::string said = "no image " + std::to_string(beyond);
+    expect_error<ConfigError>([&] { cache.load(beyond); }, said, "8 images");
+    expect_error<ConfigError>([&] { data.load(beyond); }, said, "8 images");
+  }
 }
 
 TEST(ImageCache, ServesSeveralThreads) {

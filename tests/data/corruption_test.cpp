@@ -95,8 +95,13 @@ TEST(Corruptions, DrawTheSameForever) {
 }
 
 TEST(Corruptions, RefuseAnEmptyPicture) {
-  const RotationCorruption part;
-  EXPECT_THROW(corrupt(part, "rotation", Image(), 0, 0), std::logic_error);
+  for (const std::string& name : corruption_registry().names()) {
+    expect_error<DataError>([&] { corrupt(*named(name), name, Image(), 0, 0); },
+                            "the picture is empty");
+  }
+  Rng rng(0, Stream::kCorrupt, {});
+  expect_error<DataError>([&] { JpegCorruption().apply(Image(), rng); },
+                          "the picture is empty");
 }
 
 TEST(Corruptions, RefuseARangeThatIsNone) {

@@ -65,6 +65,14 @@ TEST_F(EvaluatorTest, TakesPartsMadeInCpp) {
   EXPECT_EQ(typed.metrics().size(), 1u);
 }
 
+TEST_F(EvaluatorTest, RefusesAMetricThatIsNone) {
+  expect_error<ConfigError>(
+      [&] {
+        Evaluator(*data_, {.own_metrics = {{"mine", "", nullptr}}});
+      },
+      "own_metrics", "'mine'", "null");
+}
+
 TEST_F(EvaluatorTest, ComputesTheUsualMetricsIfNoneAreNamed) {
   EXPECT_FALSE(Evaluator(*data_).metrics().empty());
   EXPECT_EQ(Evaluator(*data_, {.protocol = "inshop"}).metrics()[1].name,

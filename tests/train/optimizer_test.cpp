@@ -323,6 +323,16 @@ TEST(Optimizers, RefuseWhatAreNoParameters) {
       "two parameters are called 'w'");
 }
 
+TEST(Optimizers, KnowTheirParametersByName) {
+  AdamOptimizer optimizer(
+      {}, {{"head.weight", torch::ones({2})}, {"loss.beta", torch::ones({1})}});
+  expect_error<ConfigError>([&] { optimizer.set_lr("loss.betta", 0.1); },
+                            "unknown parameter 'loss.betta'",
+                            "Known: head.weight, loss.beta");
+  expect_error<ConfigError>([&] { optimizer.spare_from_decay("head"); },
+                            "unknown parameter 'head'", "head.weight");
+}
+
 TEST(ClipGradients, ScalesTheJointNormDown) {
   const NamedTensors p = {{"a", torch::zeros({2}).requires_grad_()},
                           {"b", torch::zeros({1}).requires_grad_()},

@@ -236,6 +236,37 @@ TEST_F(OwnTraining, ChecksTheObjectsItIsGiven) {
                             "parameters for 2 classes");
 }
 
+/// A sampler that answers whatever it is told to.
+class OwnSampler final : public Sampler {
+ public:
+  explicit OwnSampler(std::vector<std::vector<int64_t>> plan)
+      : plan_(std::move(plan)) {}
+  std::vector<std::vector<int64_t>> epoch(const EpochInput&) const override {
+    return plan_;
+  }
+
+ private:
+  std::vector<std::vector<int64_t>> plan_;
+};
+
+TEST_F(OwnTraining, ChecksTheBatchesOfAnOwnSampler) {
+  const TempDir folder;
+  TrainerParts parts = tiny_parts(own_tiny_net());
+  const auto refused = [&](std::vector<std::vector<int64_t>> plan,
+                           const std::string& problem) {
+    parts.sampler = std::make_shared<OwnSampler>(std::move(plan));
+    expect_error<ConfigError>([&] { run(parts, folder); }, "OwnSampler",
+                              problem);
+  };
+  const auto beyond = static_cast<int64_t>(data_.list().items.size());
+  refused({{0, 1}, {beyond, 0}}, "image " + std::to_string(beyond));
+  refused({{-1, 0}}, "image -1");
+  refused({{0, 1}, {}}, "empty batch");
+  const std::vector<int64_t> test = data_.list().of_split(Split::kTest);
+  ASSERT_FALSE(test.empty());
+  refused({{0, test[0]}}, "none of the");
+}
+
 // A module and tensors of the user, without Trainer and EmbeddingNet.
 TEST(OwnMultistage, ABatchOf4000InChunksHasTheGradientsOfOnePass) {
   constexpr int64_t kBatch = 4000;
