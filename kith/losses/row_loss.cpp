@@ -12,41 +12,31 @@
 
 namespace kith {
 
-namespace {
-
-template <class Options>
-void describe_engine(OptionSet& set, Options& options) {
-  set.add("memory_mb", options.memory_mb,
+void RowOptions::describe(OptionSet& set) {
+  set.add("memory_mb", memory_mb,
           "Budget for blocks of similarities; any batch works within it.")
       .range(1, 1 << 20);
-  set.add("products", options.products,
+  set.add("products", products,
           "Precision of matrix products on a GPU; tf32 is several times "
           "faster and changes similarities by about 5e-4.")
       .choices({"float32", "tf32"});
-  set.add("block", options.block,
+  set.add("block", block,
           "Most rows and columns of a block of similarities; 0: as memory_mb "
           "allows, up to 4096 on the CPU and 8192 on a GPU, or 2560 and 5120 "
           "with virtual examples.")
       .range(0, 1 << 16);
 }
 
-template <class Options>
-RowLimits limits_of(const Options& options) {
+RowLimits RowOptions::limits() const {
   RowLimits limits;
-  limits.memory_mb = options.memory_mb;
-  limits.tf32 = options.products == "tf32";
-  limits.edge = options.block;
+  limits.memory_mb = memory_mb;
+  limits.tf32 = products == "tf32";
+  limits.edge = block;
   return limits;
 }
 
-}  // namespace
-
-void RowOptions::describe(OptionSet& set) { describe_engine(set, *this); }
-
-RowLimits RowOptions::limits() const { return limits_of(*this); }
-
 void MixedRowOptions::describe(OptionSet& set) {
-  describe_engine(set, *this);
+  engine.describe(set);
   set.add("simix", simix,
           "Similarity mixup: a virtual example for each pair of positives in "
           "the batch, which acts as query, positive and negative.");
@@ -55,8 +45,6 @@ void MixedRowOptions::describe(OptionSet& set) {
           "class size.")
       .range(0);
 }
-
-RowLimits MixedRowOptions::limits() const { return limits_of(*this); }
 
 LossOutput compute_rows(const RowLoss& loss, const LossInput& input,
                         const MixedRowOptions& options,
@@ -71,7 +59,8 @@ LossOutput compute_rows(const RowLoss& loss, const LossInput& input,
   if (options.simix && !rows.mixed.defined()) {
     rows.mixed = random_pairs(input.labels, input.seed, options.simix_limit);
   }
-  const RowOutput output = differentiable_rows(loss, rows, options.limits());
+  const RowOutput output =
+      differentiable_rows(loss, rows, options.engine.limits());
   return {output.value,
           {{row, static_cast<double>(output.rows - output.without_positives)},
            {row + "_without_positives",

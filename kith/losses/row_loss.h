@@ -22,14 +22,11 @@ struct RowOptions {
 
 /// The same with similarity mixup, for losses that can take virtual examples.
 struct MixedRowOptions {
-  int64_t memory_mb = 512;
-  std::string products = "float32";
-  int64_t block = 0;
+  RowOptions engine = {};
   bool simix = false;  ///< A virtual example for each pair of positives.
   int64_t simix_limit = 100000;  ///< Most of them.
 
   void describe(OptionSet& set);
-  RowLimits limits() const;
 };
 
 /// Runs a row loss on the batch as its own database, or on the given one; with

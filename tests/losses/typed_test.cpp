@@ -94,9 +94,9 @@ TEST(TypedLosses, HaveTheSameOptions) {
 }
 
 TEST(TypedLosses, HaveTheOptionsOfRows) {
-  expect_same_loss(
-      RecallAtK({.rows = {.memory_mb = 1, .block = 3, .simix = true}}),
-      "{name: recall_at_k, memory_mb: 1, block: 3, simix: true}");
+  expect_same_loss(RecallAtK({.rows = {.engine = {.memory_mb = 1, .block = 3},
+                                       .simix = true}}),
+                   "{name: recall_at_k, memory_mb: 1, block: 3, simix: true}");
   expect_same_loss(Contrastive({.rows = {.simix = true}}),
                    "{name: contrastive, simix: true}");
 }
@@ -107,7 +107,7 @@ TEST(TypedLosses, BadOptionsAreNamed) {
   };
   refused([] { RecallAtK({.k = {1, 0}}); }, "recall_at_k.k", "at least 1");
   refused([] { RecallAtK({.t2 = -1}); }, "recall_at_k.t2", "greater than 0");
-  refused([] { RecallAtK({.rows = {.memory_mb = 0}}); },
+  refused([] { RecallAtK({.rows = {.engine = {.memory_mb = 0}}}); },
           "recall_at_k.memory_mb");
   refused([] { NtXent({.temperature = 0}); }, "nt_xent.temperature");
   refused([] { Histogram({.bins = 1}); }, "histogram.bins");
