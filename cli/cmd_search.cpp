@@ -100,8 +100,8 @@ void write_page(const SearchFlags& flags,
 void check_usage(const SearchFlags& flags) {
   if (flags.options.images.empty() == flags.options.embeddings.empty()) {
     throw ConfigError(
-        "kith search needs what to search for: either --image FILE or "
-        "--embeddings FILE.npy (see: kith search --help)");
+        "kith search needs what to search for: either --image FILE (or a "
+        "folder) or --embeddings FILE.npy (see: kith search --help)");
   }
   if (!flags.options.embeddings.empty() && !flags.options.model.empty()) {
     throw ConfigError("--model goes with --image only; leave it out");
@@ -143,8 +143,10 @@ void add_search(CLI::App& app) {
   auto flags = std::make_shared<SearchFlags>();
   command->add_option("--index", flags->options.index, "What kith index wrote")
       ->required();
-  command->add_option("--image", flags->options.images, "Images to search for")
-      ->type_name("FILE ...");
+  command
+      ->add_option("--image", flags->options.images,
+                   "Images to search for; of a folder all below it")
+      ->type_name("FILE|FOLDER ...");
   command->add_option("--embeddings", flags->options.embeddings,
                       "Or vectors to search for (.npy), [N, dim]");
   command->add_option("--model", flags->options.model,

@@ -4,7 +4,10 @@
 #include <functional>
 
 #include "kith/core/error.h"
+#include "kith/core/log.h"
 #include "kith/core/options.h"
+#include "kith/core/path.h"
+#include "kith/data/image_files.h"
 #include "kith/use/embed_images.h"
 #include "kith/use/index_model.h"
 
@@ -27,6 +30,29 @@ std::function<bool(int64_t)> filter_of(const SearchIndexOptions& options,
   };
 }
 
+/// Files, with the images below a folder in its place.
+std::vector<std::string> files_of(const std::vector<std::string>& paths,
+                                  bool warn) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    if (!is_folder(path)) {
+      files.push_back(path);
+      continue;
+    }
+    const ImageFiles found = find_image_files(path);
+    if (found.images.empty()) {
+      throw DataError(path + ": no images below this folder to search for");
+    }
+    if (warn && !found.ignored.empty()) {
+      log_warning(path + ": " + std::to_string(found.ignored.size()) +
+                  " files are not images and are left out (first: " +
+                  found.ignored.front() + ")");
+    }
+    files.insert(files.end(), found.images.begin(), found.images.end());
+  }
+  return files;
+}
+
 }  // namespace
 
 Rows search_rows(const SearchIndexOptions& options, const StoredIndex& index,
@@ -36,7 +62,7 @@ Rows search_rows(const SearchIndexOptions& options, const StoredIndex& index,
   }
   const LoadedModel model =
       load_index_model(index, options.index, options.model, device);
-  return embed_files(model, options.images, progress);
+  return embed_files(model, files_of(options.images, true), progress);
 }
 
 std::vector<IndexAnswer> search_index(const SearchIndexOptions& options,
@@ -48,6 +74,13 @@ std::vector<IndexAnswer> search_index(const SearchIndexOptions& options,
                     std::to_string(index.dim()) +
                     ": search with what the same model made");
   }
+  const std::vector<std::string> images = files_of(options.images, false);
+  if (!images.empty() &&
+      static_cast<int64_t>(images.size()) != queries.count()) {
+    throw RunError("the images to search for have changed meanwhile: " +
+                   std::to_string(queries.count()) + " before, " +
+                   std::to_string(images.size()) + " now; search again");
+  }
   constexpr int64_t kBlock = 1024;
   const auto keep = filter_of(options, index);
   std::vector<IndexAnswer> answers;
@@ -57,8 +90,7 @@ std::vector<IndexAnswer> search_index(const SearchIndexOptions& options,
          index.search(queries.read(first, count), options.k, keep)) {
       const size_t at = answers.size();
       answers.push_back(
-          {options.images.empty() ? std::to_string(at) : options.images[at],
-           std::move(hits)});
+          {images.empty() ? std::to_string(at) : images[at], std::move(hits)});
     }
   }
   return answers;

@@ -13,6 +13,7 @@ namespace kith {
 /// What is searched for in an index: images, or vectors.
 struct SearchIndexOptions {
   std::string index = {};
+  /// Files, or folders: all images below them.
   std::vector<std::string> images = {};
   /// Of images: the model that made the index; empty: where the index says.
   std::string model = {};
@@ -28,7 +29,7 @@ struct IndexAnswer {
   std::vector<SearchHit> hits;
 };
 
-/// Unit vectors of what is searched for.
+/// Unit vectors of what is searched for. DataError for a folder without images.
 Rows search_rows(const SearchIndexOptions& options, const StoredIndex& index,
                  c10::Device device, Progress& progress = silent_progress());
 

@@ -50,6 +50,28 @@ class SearchCommand : public SearchedRun {
   }
 };
 
+TEST_F(SearchCommand, SearchesForAllImagesBelowAFolder) {
+  const std::string index = indexed("run.faiss");
+  const std::string folder = file("queries");
+  fs::create_directories(folder + "/below");
+  fs::copy_file(item(index, 20).at(0), folder + "/b.png");
+  fs::copy_file(item(index, 0).at(0), folder + "/below/a.png");
+  write_file(folder + "/notes.txt", "none");
+  const Json json = json_of({"search", "--index", index, "--image", folder,
+                             "-k", "1", "--threads", "1"});
+  ASSERT_EQ(json.at("queries").size(), 2u);
+  EXPECT_EQ(json.at("queries").at(0).at("query"), folder + "/b.png");
+  EXPECT_EQ(json.at("queries").at(1).at("query"), folder + "/below/a.png");
+  for (const auto& [query, place] : {std::pair(0, 20), std::pair(1, 0)}) {
+    const Json& best = json.at("queries").at(static_cast<size_t>(query));
+    EXPECT_EQ(best.at("results").at(0).at("path"),
+              item(index, static_cast<size_t>(place)).at(0));
+  }
+  fs::create_directories(file("nothing"));
+  expect_failure(1, {"search", "--index", index, "--image", file("nothing")},
+                 {"nothing: no images below this folder"});
+}
+
 TEST_F(SearchCommand, FindsAnImageItself) {
   const std::string index = indexed("run.faiss");
   const std::string first = item(index, 0).at(0);
