@@ -109,7 +109,7 @@ std::string found_item(const SearchPageQuery::Found& found, size_t rank,
       std::to_string(rank) + ": " +
       (found.label.empty() ? name : found.label + ", " + name);
   return "<li>" + pictures.frame(found.path, alt) + "<span class=\"caption\">" +
-         html_escape(found.label.empty() ? name : found.label) +
+         html_name(found.label.empty() ? name : found.label) +
          "</span><span class=\"detail\">" + std::to_string(rank) + " · " +
          similarity + "</span></li>\n";
 }
@@ -131,7 +131,7 @@ std::string query_body(const SearchPageQuery& query,
   if (!query.is_picture) return found;
   return "<div class=\"query\"><figure>" +
          pictures.frame(query.name, "the query") +
-         "<figcaption class=\"detail\">" + html_escape(query.name) +
+         "<figcaption class=\"detail\">" + html_name(query.name) +
          "</figcaption></figure>\n" + found + "</div>\n";
 }
 

@@ -115,6 +115,15 @@ std::string html_escape(std::string_view text) {
   return out;
 }
 
+std::string html_name(std::string_view name) {
+  std::string breakable;
+  for (const char c : html_escape(name)) {
+    breakable += c;
+    if (c == '/' || c == '_' || c == '-') breakable += "<wbr>";
+  }
+  return breakable;
+}
+
 std::string base64(std::span<const uint8_t> bytes) {
   static constexpr std::string_view kAlphabet =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -15,6 +15,10 @@ namespace kith {
 /// ends become U+FFFD, so that the result is also legal XML.
 std::string html_escape(std::string_view text);
 
+/// The same of a name, with <wbr> after its signs, so that a long one breaks
+/// there rather than within a word. For content only.
+std::string html_name(std::string_view name);
+
 /// Standard base64 (RFC 4648 section 4) with padding, without line breaks.
 std::string base64(std::span<const uint8_t> bytes);
 

@@ -61,14 +61,8 @@ std::string percent_text(double share) {
 }
 
 std::string caption(const std::string& name) {
-  const std::string text = html_escape(name);
-  std::string breakable;
-  for (const char c : text) {
-    breakable += c;
-    if (c == '/' || c == '_' || c == '-') breakable += "<wbr>";
-  }
-  return "<div class=\"caption\" title=\"" + text + "\">" + breakable +
-         "</div>";
+  return "<div class=\"caption\" title=\"" + html_escape(name) + "\">" +
+         html_name(name) + "</div>";
 }
 
 std::string run_name(const Report& report, size_t run) {

@@ -21,6 +21,13 @@ TEST(HtmlEscape, EscapesWhatMarkupUses) {
   EXPECT_EQ(html_escape("tab\tline\nend"), "tab\tline\nend");
 }
 
+TEST(HtmlName, BreaksAfterSignsAndNotWithinWords) {
+  EXPECT_EQ(html_name("golden_retriever/a-1.png"),
+            "golden_<wbr>retriever/<wbr>a-<wbr>1.png");
+  EXPECT_EQ(html_name("a & <b>"), "a &amp; &lt;b&gt;");
+  EXPECT_EQ(html_name(""), "");
+}
+
 TEST(HtmlEscape, KeepsValidUtf8) {
   const std::string text = "é – 字 \xF0\x9F\x90\xA6";
   EXPECT_EQ(html_escape(text), text);

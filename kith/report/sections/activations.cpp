@@ -29,7 +29,7 @@ std::string row(const ActivationRow& row) {
     html +=
         cell(row.uris[i], alt + " over the image of class " + row.label, name);
   }
-  return html + "<figcaption>" + html_escape(row.label) +
+  return html + "<figcaption>" + html_name(row.label) +
          "</figcaption>\n</figure>\n";
 }
 

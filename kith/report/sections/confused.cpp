@@ -10,7 +10,7 @@ std::string class_cell(const Report& report, size_t group, size_t picture,
                        const std::string& name, const std::string& tag) {
   return "<" + tag + "><div class=\"classed\">" +
          album_picture(report.groups, group, picture, name) + "<span>" +
-         html_escape(name) + "</span></div></" + tag.substr(0, 2) + ">";
+         html_name(name) + "</span></div></" + tag.substr(0, 2) + ">";
 }
 
 std::string number_cell(const std::string& text) {

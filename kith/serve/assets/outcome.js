@@ -45,13 +45,20 @@ function showQuery(query, signal) {
   const image = at('query-picture');
   const own = 'picture' in query;
   at('query-kind').textContent = own ? 'Your picture' : 'From the index';
-  at('query-name').textContent = own ? query.name : query.label;
-  at('query-detail').textContent = own ? '' : query.path;
+  showName(at('query-name'), own ? query.name : query.label);
+  showName(at('query-detail'), own ? '' : query.path);
   image.alt = own ? 'Your picture' : `Image ${query.label || query.path}`;
   if (!own) return load(image, `/api/items/${query.position}/image`, signal);
   const address = URL.createObjectURL(query.picture);
   releases.push(() => URL.revokeObjectURL(address));
   setImage(image, address);
+}
+
+// A long name breaks after its signs rather than within a word.
+function showName(element, name) {
+  const words = name.match(/[^/_-]*[/_-]+|[^/_-]+/g) || [];
+  element.replaceChildren(
+      ...words.flatMap(word => [word, document.createElement('wbr')]));
 }
 
 // Without its image a frame says so.
@@ -87,7 +94,7 @@ function makeHit(hit, rank, signal) {
   link.setAttribute('aria-label', `${rank}: ${hit.label || hit.path}, ` +
                     `similarity ${similarity}. Search with this image`);
   part('.rank').textContent = rank;
-  part('.caption').textContent = hit.label || hit.path.split('/').pop();
+  showName(part('.caption'), hit.label || hit.path.split('/').pop());
   part('.number').textContent = similarity;
   part('.bar span').style.width =
       `${100 * Math.min(1, Math.max(0, hit.similarity))}%`;
