@@ -6,6 +6,8 @@
 #include <cstdio>
 
 #include "kith/core/error.h"
+#include "kith/core/other_names.h"
+#include "kith/core/unknown_name.h"
 
 namespace kith {
 namespace {
@@ -340,16 +342,21 @@ std::string unknown_message(const std::string& where, const std::string& what,
   const size_t dot = word.rfind('.');
   const std::string last =
       dot == std::string::npos ? word : word.substr(dot + 1);
-  const std::string near = nearest_name(last, known);
+  std::string hint = kith_calls_it(what, word);
+  if (!hint.empty()) {
+    hint = "; " + hint + ".";
+  } else {
+    const std::string near = nearest_name(last, known);
+    hint = near.empty() ? "." : "; did you mean '" + near + "'?";
+  }
   return (where.empty() ? "" : where + ": ") + "unknown " + what + " '" + word +
-         "'" + (near.empty() ? "." : "; did you mean '" + near + "'?") +
-         (known.empty() ? "" : " Known: " + join(known) + ".");
+         "'" + hint + (known.empty() ? "" : " Known: " + join(known) + ".");
 }
 
 void throw_unknown(const std::string& where, const std::string& what,
                    const std::string& word,
                    const std::vector<std::string>& known) {
-  throw ConfigError(unknown_message(where, what, word, known));
+  throw UnknownName(unknown_message(where, what, word, known), what, word);
 }
 
 }  // namespace kith
