@@ -8,6 +8,8 @@
 // Configuration, devices, messages.
 #include "kith/core/config.h"             // YAML with lines, overrides
 #include "kith/core/registry.h"           // parts by name, and their options
+#include "kith/core/unknown_name.h"       // the error of a name there is not
+#include "kith/core/other_names.h"        // what other libraries call parts
 #include "kith/core/device.h"             // CPU threads, GPUs
 #include "kith/core/log.h"                // where messages go
 #include "kith/core/progress.h"           // where progress goes
@@ -142,6 +144,7 @@
 #include "kith/study/figure.h"            // pictures of it
 #include "kith/study/folds.h"             // networks of folds
 #include "kith/study/recipes.h"           // published settings
+#include "kith/study/config_keys.h"       // every key of a configuration
 
 // Uses of a run.
 #include "kith/use/evaluate_run.h"        // metrics, corruptions

@@ -4,8 +4,9 @@
 #include <string_view>
 
 #include "kith/core/error.h"
-#include "kith/core/options.h"
+#include "kith/core/option_info.h"
 #include "kith/core/quote.h"
+#include "kith/study/study_keys.h"
 
 namespace kith {
 namespace {
@@ -81,6 +82,8 @@ StudyAxis read_axis(const ConfigNode& node, const std::string& path) {
 }
 
 }  // namespace
+
+std::vector<OptionInfo> axis_options() { return option_infos<AxisOptions>(); }
 
 std::vector<StudyAxis> read_axes(const std::vector<ConfigNode>& nodes) {
   std::vector<StudyAxis> axes;

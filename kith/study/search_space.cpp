@@ -4,8 +4,9 @@
 
 #include "kith/core/error.h"
 #include "kith/core/number_text.h"
-#include "kith/core/options.h"
+#include "kith/core/option_info.h"
 #include "kith/core/rng.h"
+#include "kith/study/study_keys.h"
 
 namespace kith {
 namespace {
@@ -98,6 +99,12 @@ ConfigNode draw(const SearchKey& key, Rng& rng) {
 }
 
 }  // namespace
+
+std::vector<OptionInfo> search_options() {
+  return option_infos<SearchOptions>();
+}
+
+std::vector<OptionInfo> range_options() { return option_infos<RangeOptions>(); }
 
 void fail_at(const ConfigNode& node, const std::string& message) {
   throw ConfigError((node.where.empty() ? "" : node.where + ": ") + message);

@@ -4,10 +4,11 @@
 #include <filesystem>
 
 #include "kith/core/error.h"
-#include "kith/core/options.h"
+#include "kith/core/option_info.h"
 #include "kith/eval/metric.h"
 #include "kith/eval/metric_name.h"
 #include "kith/study/axes.h"
+#include "kith/study/study_keys.h"
 #include "kith/train/run_config.h"
 
 namespace kith {
@@ -200,16 +201,20 @@ void complete_metrics(const ConfigNode& section,
   study.metrics = all;
 }
 
-void read_plain(const ConfigNode& section, Study& study) {
-  study.title = study.name;
-  study.seeds = {0};
-  OptionSet set;
+void describe_plain(Study& study, OptionSet& set) {
   set.add("title", study.title, "Of the table.");
   set.add("seeds", study.seeds, "Every combination is trained with each.")
       .range(0)
       .not_empty();
   set.add("metrics", study.metrics, "Columns of the table.");
   set.add("folds", study.folds, "Class-disjoint folds of a run.").range(0, 100);
+}
+
+void read_plain(const ConfigNode& section, Study& study) {
+  study.title = study.name;
+  study.seeds = {0};
+  OptionSet set;
+  describe_plain(study, set);
   set.read(section, "study",
            {"axes", "skip", "published", "figures", "search"});
   std::vector<int64_t> seeds = study.seeds;
@@ -222,6 +227,14 @@ void read_plain(const ConfigNode& section, Study& study) {
 }
 
 }  // namespace
+
+std::vector<OptionInfo> study_options() {
+  Study study;
+  study.seeds = {0};
+  OptionSet set;
+  describe_plain(study, set);
+  return infos_of(set);
+}
 
 bool is_study(const ConfigNode& config) {
   return config.find("study") != nullptr;
