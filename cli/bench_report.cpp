@@ -69,7 +69,9 @@ Json subject_json(const BenchSubject& subject) {
           {"per_class", subject.batch.per_class}};
 }
 
-Json to_json(const BenchSubject& subject, const LossBenchResult& result) {
+}  // namespace
+
+Json bench_json(const BenchSubject& subject, const LossBenchResult& result) {
   Json json = subject_json(subject);
   json.update(
       Json{{"positives", result.positives},
@@ -92,7 +94,7 @@ Json to_json(const BenchSubject& subject, const LossBenchResult& result) {
   return json;
 }
 
-Json to_json(const BenchSubject& subject, const MinerBenchResult& result) {
+Json bench_json(const BenchSubject& subject, const MinerBenchResult& result) {
   Json json = subject_json(subject);
   json.update(Json{{"tuples", result.tuples},
                    {"width", result.width},
@@ -105,7 +107,7 @@ Json to_json(const BenchSubject& subject, const MinerBenchResult& result) {
   return json;
 }
 
-Json to_json(const BenchSubject& subject, const SearchBenchResult& result) {
+Json bench_json(const BenchSubject& subject, const SearchBenchResult& result) {
   Json json = subject_json(subject);
   json.update(
       Json{{"time_ms", to_json(result.time)},
@@ -116,6 +118,8 @@ Json to_json(const BenchSubject& subject, const SearchBenchResult& result) {
            {"seed", subject.batch.seed}});
   return json;
 }
+
+namespace {
 
 /// The heading of all tables; `more` ends its second line.
 void print_subject(const BenchSubject& subject, const std::string& more) {
@@ -142,21 +146,6 @@ void print_memory(const std::optional<double>& mb) {
 }
 
 }  // namespace
-
-void print_bench_json(const BenchSubject& subject,
-                      const LossBenchResult& result) {
-  print_line(to_json(subject, result).dump(2));
-}
-
-void print_bench_json(const BenchSubject& subject,
-                      const MinerBenchResult& result) {
-  print_line(to_json(subject, result).dump(2));
-}
-
-void print_bench_json(const BenchSubject& subject,
-                      const SearchBenchResult& result) {
-  print_line(to_json(subject, result).dump(2));
-}
 
 void print_bench_table(const BenchSubject& subject,
                        const SearchBenchResult& result) {
@@ -200,12 +189,6 @@ void print_bench_table(const BenchSubject& subject,
   std::printf("tuples             %12lld of %lld\n",
               static_cast<long long>(result.tuples),
               static_cast<long long>(result.width));
-}
-
-void print_bench_failure(const std::string& name, const std::string& message,
-                         bool json) {
-  print_line(json ? Json({{"name", name}, {"error", message}}).dump(2)
-                  : name + ": " + message + "\n");
 }
 
 }  // namespace kith

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "cli/bench_loss.h"
 #include "cli/bench_miner.h"
 #include "cli/bench_search.h"
@@ -15,13 +17,13 @@ struct BenchSubject {
   BenchBatch batch;
 };
 
-/// One JSON object on standard output.
-void print_bench_json(const BenchSubject& subject,
-                      const LossBenchResult& result);
-void print_bench_json(const BenchSubject& subject,
-                      const MinerBenchResult& result);
-void print_bench_json(const BenchSubject& subject,
-                      const SearchBenchResult& result);
+/// What was measured, for programs.
+nlohmann::ordered_json bench_json(const BenchSubject& subject,
+                                  const LossBenchResult& result);
+nlohmann::ordered_json bench_json(const BenchSubject& subject,
+                                  const MinerBenchResult& result);
+nlohmann::ordered_json bench_json(const BenchSubject& subject,
+                                  const SearchBenchResult& result);
 
 /// The same for people.
 void print_bench_table(const BenchSubject& subject,
@@ -30,9 +32,5 @@ void print_bench_table(const BenchSubject& subject,
                        const MinerBenchResult& result);
 void print_bench_table(const BenchSubject& subject,
                        const SearchBenchResult& result);
-
-/// Of a part that could not be measured: its name and why.
-void print_bench_failure(const std::string& name, const std::string& message,
-                         bool json);
 
 }  // namespace kith

@@ -1,4 +1,5 @@
 #include <c10/util/Exception.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/bench_report.h"
 #include "cli/common.h"
@@ -19,7 +20,8 @@ eval. Ranks of all positives when every item is searched among the others, and
 recall_any@1,10,100,1000 and map_at_r of them.
 knn. The --k nearest items of every item.
 Of several names each is measured in turn; one that fails is reported as such,
-and the others go on.
+the others go on, and the exit code is 1. With --json they are the entries of
+"benchmarks" in one object.
 
 Both on a random batch of unit vectors: each class has a random centre, its
 examples are the centre and noise, and positives are on average 3 standard
@@ -52,6 +54,8 @@ Examples
   kith bench loss:recall_at_k --device cuda --set products=tf32
   kith bench eval --batch 60502 --dim 512 --per-class 2
   kith bench miner:distance_weighted --batch 2000 --set cutoff=0.4)";
+
+using Json = nlohmann::ordered_json;
 
 struct BenchFlags : BenchSubject {
   std::vector<std::string> names;
@@ -105,28 +109,25 @@ void check_batch(int64_t batch, int64_t per_class) {
       std::to_string(below + per_class) + ", or another --per-class");
 }
 
+/// What was measured; as a table it is shown at once.
 template <class Result>
-void report(const BenchFlags& flags, const Result& result) {
-  if (flags.json) {
-    print_bench_json(flags, result);
-  } else {
-    print_bench_table(flags, result);
-  }
+Json report(const BenchFlags& flags, const Result& result) {
+  if (!flags.json) print_bench_table(flags, result);
+  return bench_json(flags, result);
 }
 
 /// Measures the part `flags.name`.
-void run_one(const BenchFlags& flags) {
+Json run_one(const BenchFlags& flags) {
   if (flags.name.starts_with(kLoss)) {
     const LossBench bench{flags.batch, section_of(flags, kLoss), flags.seconds};
-    report(flags, bench_loss(bench));
-  } else if (is_search(flags.name)) {
-    report(flags,
-           bench_search({flags.batch, flags.name, flags.k, flags.seconds}));
-  } else {
-    const MinerBench bench{flags.batch, section_of(flags, kMiner),
-                           flags.seconds};
-    report(flags, bench_miner(bench));
+    return report(flags, bench_loss(bench));
   }
+  if (is_search(flags.name)) {
+    return report(
+        flags, bench_search({flags.batch, flags.name, flags.k, flags.seconds}));
+  }
+  const MinerBench bench{flags.batch, section_of(flags, kMiner), flags.seconds};
+  return report(flags, bench_miner(bench));
 }
 
 /// What went wrong, in one line. LibTorch's own text ends with a backtrace.
@@ -148,14 +149,25 @@ void run_bench(BenchFlags& flags) {
   flags.batch.device = flags.device.apply();
   flags.batch.float64 = flags.precision == "float64";
   check_batch(flags.batch.batch, flags.batch.per_class);
+  Json all = Json::array();
+  std::vector<std::string> failed;
   for (const std::string& name : flags.names) {
     flags.name = name;
     try {
-      run_one(flags);
+      all.push_back(run_one(flags));
     } catch (const std::exception& error) {
       if (flags.names.size() == 1) throw;
-      print_bench_failure(flags.name, message_of(error), flags.json);
+      failed.push_back(name);
+      const std::string message = message_of(error);
+      all.push_back({{"name", name}, {"error", message}});
+      if (!flags.json) print_line(name + ": " + message + "\n");
     }
+  }
+  if (flags.json) {
+    print_json(all.size() == 1 ? all[0] : Json({{"benchmarks", all}}));
+  }
+  if (!failed.empty()) {
+    throw RunError("could not be measured: " + join(failed));
   }
 }
 
@@ -210,7 +222,7 @@ void add_bench(CLI::App& app) {
       ->check(one_of({"float32", "float64"}))
       ->capture_default_str();
   command->add_flag("--json", flags->json,
-                    "One JSON object per name on standard output");
+                    "One JSON object on standard output");
   flags->device.add_to(*command);
   command->footer(kExplanation);
   command->callback([flags] { run_bench(*flags); });

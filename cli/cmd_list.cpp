@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <sstream>
@@ -5,9 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
+#include "cli/keys_page.h"
 #include "cli/list_recipes.h"
+#include "cli/names_page.h"
 #include "cli/objectives_page.h"
 #include "cli/usage.h"
+#include "cli/wrap.h"
 #include "kith/core/error.h"
 #include "kith/data/augment.h"
 #include "kith/data/corruption.h"
@@ -41,22 +45,47 @@ std::vector<Part> list_losses() {
   return parts;
 }
 
-const std::vector<std::pair<std::string, Lister>>& listers() {
-  static const std::vector<std::pair<std::string, Lister>> all = {
-      {"losses", list_losses},
-      {"miners", [] { return parts_of(miner_registry()); }},
-      {"samplers", [] { return parts_of(sampler_registry()); }},
-      {"backbones", [] { return parts_of(backbone_registry()); }},
-      {"datasets", [] { return parts_of(data_set_registry()); }},
-      {"augmentations", [] { return parts_of(augmentation_registry()); }},
-      {"corruptions", [] { return parts_of(corruption_registry()); }},
-      {"optimizers", [] { return parts_of(optimizer_registry()); }},
-      {"schedules", [] { return parts_of(schedule_registry()); }},
-      {"metrics", [] { return parts_of(metric_registry()); }},
-      {"protocols", [] { return parts_of(protocol_registry()); }},
-      {"figures", [] { return parts_of(figure_registry()); }},
-      {"indexes", [] { return parts_of(vector_index_registry()); }}};
+/// A registry as the command knows it.
+struct PartKind {
+  std::string plural;  ///< "losses"
+  std::string kind;    ///< "loss", as Registry::kind().
+  Lister lister;
+};
+
+template <auto registry>
+PartKind part_kind(const char* plural) {
+  return {plural, registry().kind(), [] { return parts_of(registry()); }};
+}
+
+const std::vector<PartKind>& part_kinds() {
+  static const std::vector<PartKind> all = {
+      {"losses", loss_registry().kind(), list_losses},
+      part_kind<miner_registry>("miners"),
+      part_kind<sampler_registry>("samplers"),
+      part_kind<backbone_registry>("backbones"),
+      part_kind<data_set_registry>("datasets"),
+      part_kind<augmentation_registry>("augmentations"),
+      part_kind<corruption_registry>("corruptions"),
+      part_kind<optimizer_registry>("optimizers"),
+      part_kind<schedule_registry>("schedules"),
+      part_kind<metric_registry>("metrics"),
+      part_kind<protocol_registry>("protocols"),
+      part_kind<figure_registry>("figures"),
+      part_kind<vector_index_registry>("indexes")};
   return all;
+}
+
+/// The part of this name alone. ConfigError, with what kith calls it, if there
+/// is none.
+std::vector<Part> only_part(const PartKind& kind, const std::string& name) {
+  std::vector<Part> parts = kind.lister();
+  if (name.empty()) return parts;
+  std::vector<std::string> known;
+  for (const Part& part : parts) {
+    if (part.name == name) return {part};
+    known.push_back(part.name);
+  }
+  throw_unknown("", kind.kind, name, known);
 }
 
 /// A metric of this name; of one that needs a number, with 1 for it.
@@ -92,9 +121,24 @@ std::string values_text(const std::string& metric) {
   return text.str();
 }
 
+/// What is worth reading of one part, and too long in a list of all.
+void print_facts(const Part& part) {
+  const PartFacts& facts = part.facts;
+  const auto print = [](const std::string& name, const char* fact) {
+    if (*fact != 0) print_line(wrapped("  " + name + ": " + fact, 6));
+  };
+  print("source", facts.source);
+  print("cost", facts.cost);
+  std::istringstream lines(facts.formula);
+  for (std::string line; std::getline(lines, line);) {
+    std::printf("    %s\n", line.c_str());
+  }
+}
+
 void print_parts(const std::vector<Part>& parts, bool metrics) {
   for (const Part& part : parts) {
-    std::printf("%s: %s\n", part.name.c_str(), part.summary.c_str());
+    print_line(wrapped(part.name + ": " + part.summary, 4));
+    if (parts.size() == 1) print_facts(part);
     if (metrics) std::printf("  values: %s\n", values_text(part.name).c_str());
     if (!part.embeddings.empty()) {
       std::printf("  embeddings: %s\n", part.embeddings.c_str());
@@ -105,9 +149,11 @@ void print_parts(const std::vector<Part>& parts, bool metrics) {
     }
     for (const OptionInfo& o : part.options) {
       const std::string head = o.name + " = " + one_line(o.default_value);
-      std::printf("  %-28s %s [%s%s]\n", head.c_str(), o.help.c_str(),
-                  o.type.c_str(),
-                  o.constraint.empty() ? "" : (", " + o.constraint).c_str());
+      const std::string space(head.size() < 28 ? 29 - head.size() : 1, ' ');
+      print_line(wrapped("  " + head + space + o.help + " [" + o.type +
+                             (o.constraint.empty() ? "" : ", " + o.constraint) +
+                             "]",
+                         6));
     }
   }
 }
@@ -151,6 +197,7 @@ Json to_json(const std::vector<Part>& parts, bool metrics) {
 
 struct ListFlags {
   std::string kind;
+  std::string name;
   std::string recipes;
   bool json = false;
   bool markdown = false;
@@ -158,46 +205,88 @@ struct ListFlags {
 
 std::vector<std::string> kinds() {
   std::vector<std::string> names;
-  for (const auto& [name, lister] : listers()) names.push_back(name);
-  names.emplace_back("recipes");
+  for (const PartKind& kind : part_kinds()) names.push_back(kind.plural);
+  for (const char* other : {"recipes", "keys", "names"}) {
+    names.emplace_back(other);
+  }
   return names;
+}
+
+/// The pages of docs/ that are made from descriptions.
+std::string markdown_page(const std::string& kind) {
+  if (kind.empty()) {
+    return objectives_page(list_losses(), parts_of(miner_registry()),
+                           parts_of(sampler_registry()));
+  }
+  if (kind == "keys") return keys_page();
+  if (kind == "names") return names_page();
+  throw ConfigError(
+      "--markdown makes the page of all objectives (no kind), of "
+      "keys or of names, and not of " +
+      kind);
+}
+
+/// Whether it was one of the kinds that are no parts.
+bool list_other(const ListFlags& flags) {
+  if (flags.kind == "recipes") {
+    if (!flags.name.empty()) {
+      throw ConfigError("kith list recipes shows all: leave out '" +
+                        flags.name + "'");
+    }
+    list_recipes(flags.recipes, flags.json);
+  } else if (flags.kind == "keys" && flags.json) {
+    print_json(keys_json(flags.name));
+  } else if (flags.kind == "keys") {
+    print_keys(flags.name);
+  } else if (flags.kind == "names" && flags.json) {
+    print_json(names_json(flags.name));
+  } else if (flags.kind == "names") {
+    print_names(flags.name);
+  } else {
+    return false;
+  }
+  return true;
 }
 
 void run_list(const ListFlags& flags) {
   if (flags.markdown) {
-    const std::string page =
-        objectives_page(list_losses(), parts_of(miner_registry()),
-                        parts_of(sampler_registry()));
-    std::fputs(page.c_str(), stdout);
+    std::fputs(markdown_page(flags.kind).c_str(), stdout);
     return;
   }
   if (flags.kind.empty()) {
     throw ConfigError("kith list needs what to list: one of " + join(kinds()) +
                       "; or --markdown");
   }
-  if (flags.kind == "recipes") {
-    list_recipes(flags.recipes, flags.json);
-    return;
-  }
-  for (const auto& [name, lister] : listers()) {
-    if (name != flags.kind) continue;
-    const bool metrics = name == "metrics";
+  if (list_other(flags)) return;
+  for (const PartKind& kind : part_kinds()) {
+    if (kind.plural != flags.kind) continue;
+    const std::vector<Part> parts = only_part(kind, flags.name);
+    const bool metrics = kind.plural == "metrics";
     if (flags.json) {
-      print_line(Json({{name, to_json(lister(), metrics)}}).dump(2));
+      print_json({{kind.plural, to_json(parts, metrics)}});
     } else {
-      print_parts(lister(), metrics);
+      print_parts(parts, metrics);
     }
   }
 }
 
 }  // namespace
 
+bool is_part_kind(const std::string& kind) {
+  return std::any_of(part_kinds().begin(), part_kinds().end(),
+                     [&](const PartKind& known) { return known.kind == kind; });
+}
+
 void add_list(CLI::App& app) {
   auto* command = app.add_subcommand(
       "list", "What can be named in a configuration, with its options");
   auto flags = std::make_shared<ListFlags>();
-  auto* kind = command->add_option("kind", flags->kind, "What to list")
-                   ->check(one_of(kinds()));
+  command->add_option("kind", flags->kind, "What to list")
+      ->check(one_of(kinds()));
+  auto* name = command->add_option(
+      "name", flags->name,
+      "One of them alone, in full: kith list losses margin; of keys also a "
+      "section: kith list keys train");
   auto* json = command->add_flag("--json", flags->json,
                                  "One JSON object on standard output");
   command
@@ -206,8 +295,9 @@ void add_list(CLI::App& app) {
       ->type_name("DIR");
   command
       ->add_flag("--markdown", flags->markdown,
-                 "Losses, miners and samplers with their formulas, as a page")
-      ->excludes(kind)
+                 "As a page: losses, miners and samplers with their formulas "
+                 "(no kind), keys or names")
+      ->excludes(name)
       ->excludes(json);
   command->callback([flags] { run_list(*flags); });
 }

@@ -28,8 +28,12 @@ void add_loss(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_plot(CLI::App& app);
 void add_list(CLI::App& app);
+void add_completion(CLI::App& app);
 void add_sweep(CLI::App& app);
 void add_folds(CLI::App& app);
+
+/// Whether parts of this kind are registered by name, as "loss" is.
+bool is_part_kind(const std::string& kind);
 
 /// The libraries that --plugin named, in order.
 std::vector<std::string>& loaded_plugins();

@@ -10,10 +10,20 @@
 #include "kith/core/device.h"
 #include "kith/core/error.h"
 #include "kith/core/quote.h"
+#include "kith/core/unknown_name.h"
 #include "kith/run/run_place.h"
 #include "kith/study/processes.h"
 
 namespace {
+
+constexpr const char* kFooter = R"(Exit codes
+  0     done
+  1     it failed: files that cannot be used, a run that cannot go on
+  2     wrong usage or a wrong configuration
+  130   interrupted (Ctrl-C, SIGINT)
+  143   terminated (SIGTERM)
+
+kith COMMAND --help says more; kith completion SHELL completes commands.)";
 
 std::string version_text() {
   return std::string("kith ") + kith::kVersion + "\n" + "LibTorch " +
@@ -33,6 +43,14 @@ void load_plugin(const std::string& path) {
                             ": not a library that can be loaded: " + dlerror());
   }
   kith::loaded_plugins().push_back(path);
+}
+
+/// What else may be wrong with the name of a part: it is a plug-in's.
+std::string plugin_hint(const kith::UnknownName& error) {
+  if (!kith::is_part_kind(error.kind())) return "";
+  return kith::loaded_plugins().empty()
+             ? " If a plug-in has it, name that: kith --plugin FILE COMMAND ..."
+             : " Nor does a library of --plugin have it.";
 }
 
 /// One line, whatever names are in the message.
@@ -67,6 +85,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", version_text,
                        "Versions of kith and what it was built with");
   app.require_subcommand(1);
+  app.footer(kFooter);
   // Runs before any command, whose configuration may name what is in there.
   app.add_option_function<std::vector<std::string>>(
          "--plugin",
@@ -94,12 +113,15 @@ int main(int argc, char** argv) {
   kith::add_bench(app);
   kith::add_plot(app);
   kith::add_list(app);
+  kith::add_completion(app);
   try {
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
     return fail_at_length(2, kith::usage_problem(app, error));
+  } catch (const kith::UnknownName& error) {
+    return fail(2, error.what() + plugin_hint(error));
   } catch (const kith::ConfigError& error) {
     return fail(2, error.what());
   } catch (const kith::MissingPath& error) {

@@ -62,6 +62,23 @@ if(TARGET kith_program)
     DEPENDS kith_program ${PROJECT_SOURCE_DIR}/cmake/KithManPage.cmake)
   add_custom_target(kith_man ALL DEPENDS ${man_page})
   install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  # Where the shells of most systems look.
+  set(completions ${PROJECT_BINARY_DIR}/completions)
+  file(MAKE_DIRECTORY ${completions})
+  add_custom_command(VERBATIM
+    OUTPUT ${completions}/kith.bash ${completions}/kith.zsh
+      ${completions}/kith.fish
+    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:kith_program>
+      -DFOLDER=${completions}
+      -P ${PROJECT_SOURCE_DIR}/cmake/KithCompletion.cmake
+    DEPENDS kith_program ${PROJECT_SOURCE_DIR}/cmake/KithCompletion.cmake)
+  add_custom_target(kith_completions ALL DEPENDS ${completions}/kith.bash)
+  install(FILES ${completions}/kith.bash RENAME kith
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${completions}/kith.zsh RENAME _kith
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${completions}/kith.fish
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 if(TARGET kith_ops)
   install(TARGETS kith_ops)

@@ -26,7 +26,10 @@ FILES = ["usr/bin/kith", "usr/include/kith/kith.h",
          "usr/share/doc/kith/copyright",
          "usr/share/doc/kith/examples/embed_one_image.cpp",
          "usr/share/doc/kith/examples/embed_one_image.py",
-         "usr/share/man/man1/kith.1"]
+         "usr/share/man/man1/kith.1",
+         "usr/share/bash-completion/completions/kith",
+         "usr/share/zsh/site-functions/_kith",
+         "usr/share/fish/vendor_completions.d/kith.fish"]
 IN_LIBRARY_FOLDER = ["libkith.so", "libkith_base.so",
                      "cmake/kith/kithConfig.cmake",
                      "cmake/kith/kithTargets.cmake"]
