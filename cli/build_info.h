@@ -11,6 +11,8 @@ extern const char* const kVersion;
 extern const char* const kBenchmark;
 extern const char* const kBoost;
 extern const char* const kFaiss;
+extern const char* const kWebp;
+extern const char* const kTiff;
 /// Whether `kith serve` works, which needs Boost.
 extern const bool kCanServe;
 

@@ -29,7 +29,8 @@ std::string version_text() {
   return std::string("kith ") + kith::kVersion + "\n" + "LibTorch " +
          kith::torch_description() + "\n" +
          "Google Benchmark: " + kith::kBenchmark + "\n" +
-         "Boost: " + kith::kBoost + "\n" + "faiss: " + kith::kFaiss;
+         "Boost: " + kith::kBoost + "\n" + "faiss: " + kith::kFaiss + "\n" +
+         "libwebp: " + kith::kWebp + "\n" + "libtiff: " + kith::kTiff;
 }
 
 /// Loads a library whose parts register themselves. It stays loaded: the

@@ -71,6 +71,14 @@ endif()
 
 # Optional: detected, reported by `kith --version`, never required.
 find_package(benchmark QUIET)
+find_package(TIFF 4.5 QUIET) # reads of a file's memory are limited since then
+find_path(KITH_WEBP_INCLUDE webp/demux.h)
+find_library(KITH_WEBP_LIBRARY webp)
+find_library(KITH_WEBP_DEMUX_LIBRARY webpdemux)
+set(KITH_USE_WEBP OFF)
+if(KITH_WEBP_INCLUDE AND KITH_WEBP_LIBRARY AND KITH_WEBP_DEMUX_LIBRARY)
+  set(KITH_USE_WEBP ON)
+endif()
 if(POLICY CMP0167) # CMake 3.30 leaves finding Boost to Boost
   cmake_policy(SET CMP0167 NEW)
 endif()

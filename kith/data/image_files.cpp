@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <iterator>
+#include <string_view>
 
 #include "kith/core/error.h"
 
@@ -20,7 +22,10 @@ bool has_image_extension(const fs::path& path) {
   for (char& c : extension) {
     c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
-  return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
+  constexpr std::string_view kExtensions[] = {".jpg", ".jpeg", ".png", ".bmp",
+                                              ".gif", ".webp", ".tif", ".tiff"};
+  return std::find(std::begin(kExtensions), std::end(kExtensions), extension) !=
+         std::end(kExtensions);
 }
 
 }  // namespace

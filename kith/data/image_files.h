@@ -10,7 +10,9 @@
 namespace kith {
 
 struct ImageFiles {
-  std::vector<std::string> images;   ///< PNG and JPEG by extension, sorted.
+  /// By extension, sorted: of all formats that decode_image() may know. One
+  /// that this build cannot read is an error when it is read, and not missing.
+  std::vector<std::string> images;
   std::vector<std::string> ignored;  ///< Other files, sorted.
 };
 

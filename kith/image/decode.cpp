@@ -25,18 +25,31 @@ bool has_magic(std::span<const uint8_t> bytes, size_t offset,
 
 // What an unsupported file seems to be, for the message.
 std::string guess_format(std::span<const uint8_t> bytes) {
-  using std::string_view_literals::operator""sv;
   if (bytes.empty()) return "the file is empty";
-  if (has_magic(bytes, 0, "GIF8")) return "this is a GIF";
-  if (has_magic(bytes, 0, "RIFF") && has_magic(bytes, 8, "WEBP")) {
-    return "this is a WebP";
-  }
-  if (has_magic(bytes, 0, "II*\0"sv) || has_magic(bytes, 0, "MM\0*"sv)) {
-    return "this is a TIFF";
-  }
   if (has_magic(bytes, 4, "ftyp")) return "this is a HEIF or AVIF";
-  if (has_magic(bytes, 0, "BM")) return "this is a BMP";
-  return "this is neither";
+  if (has_magic(bytes, 0, "<svg") || has_magic(bytes, 0, "<?xml")) {
+    return "this is text, perhaps an SVG";
+  }
+  return "this is none of them";
+}
+
+bool is_tiff(std::span<const uint8_t> bytes) {
+  using std::string_view_literals::operator""sv;
+  for (const std::string_view magic :
+       {"II*\0"sv, "MM\0*"sv, "II+\0"sv, "MM\0+"sv}) {
+    if (has_magic(bytes, 0, magic)) return true;
+  }
+  return false;
+}
+
+/// "JPEG, PNG, BMP and GIF"
+std::string join_formats() {
+  const std::vector<std::string> formats = image_formats();
+  std::string text = formats.front();
+  for (size_t i = 1; i < formats.size(); ++i) {
+    text += (i + 1 < formats.size() ? ", " : " and ") + formats[i];
+  }
+  return text;
 }
 
 double thread_seconds() {
@@ -72,9 +85,25 @@ StoredImage decode_stored(std::span<const uint8_t> bytes,
   if (has_magic(bytes, 0, "\x89PNG\r\n\x1a\n")) {
     return detail::decode_png(bytes, name, limits);
   }
-  throw DataError(name +
-                  ": unknown image format: PNG and JPEG are supported, " +
-                  guess_format(bytes));
+  if (has_magic(bytes, 0, "GIF87a") || has_magic(bytes, 0, "GIF89a")) {
+    return detail::decode_gif(bytes, name, limits);
+  }
+  if (has_magic(bytes, 0, "RIFF") && has_magic(bytes, 8, "WEBP")) {
+    return detail::decode_webp(bytes, name, limits);
+  }
+  if (is_tiff(bytes)) return detail::decode_tiff(bytes, name, limits);
+  if (has_magic(bytes, 0, "BM")) {
+    return detail::decode_bmp(bytes, name, limits);
+  }
+  throw DataError(name + ": unknown image format: " + join_formats() +
+                  " are supported, " + guess_format(bytes));
+}
+
+std::vector<std::string> image_formats() {
+  std::vector<std::string> formats = {"JPEG", "PNG", "BMP", "GIF"};
+  if (detail::has_webp()) formats.emplace_back("WebP");
+  if (detail::has_tiff()) formats.emplace_back("TIFF");
+  return formats;
 }
 
 namespace detail {

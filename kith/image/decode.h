@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "kith/core/error.h"
 #include "kith/image/image.h"
@@ -13,7 +14,8 @@ namespace kith {
 /// Larger pictures are refused from their header, before memory is taken.
 ///
 /// A picture takes 3 bytes a pixel, a progressive JPEG 9 and one of CMYK 11:
-/// libjpeg keeps all of its coefficients until the last scan.
+/// libjpeg keeps all of its coefficients until the last scan. A WebP takes up
+/// to 11, a TIFF 7 and up to 8 for what is packed together in it.
 struct DecodeLimits {
   int64_t max_pixels = 178'956'970;  ///< PIL's own: 512 MiB as RGB.
   int max_side = 65'535;
@@ -31,14 +33,16 @@ class TooLargeError : public DataError {
   using DataError::DataError;
 };
 
-/// Decodes a PNG or JPEG, told apart by content and not by name, to 8 bits per
-/// channel: grey pictures have 1 channel, all others 3 (RGB).
+/// Decodes a picture of one of image_formats(), told apart by content and not
+/// by name, to 8 bits per channel: grey JPEG, PNG and TIFF have 1 channel, all
+/// others 3 (RGB). Of files with several pictures the first one is read.
 ///
 /// Transparency is composited on white. Palettes are expanded, 16 bits scaled
 /// to 8 with rounding. CMYK and YCCK are converted to RGB without a profile,
 /// read as inverted if an Adobe marker is present. A JPEG is turned upright by
-/// its EXIF orientation. Colour profiles and gamma are ignored. But for the
-/// turn, grey and YCbCr JPEGs have the pixels that Pillow gives.
+/// its EXIF orientation, a TIFF by its own. Colour profiles and gamma are
+/// ignored. But for the turn, grey and YCbCr JPEGs have the pixels that Pillow
+/// gives.
 ///
 /// A JPEG is always decoded in full. libjpeg's decoding at half size takes a
 /// third less time, but after a resize to a quarter of the size 25 % to 30 % of
@@ -46,15 +50,20 @@ class TooLargeError : public DataError {
 /// crop is exact but saves 20 %, and would tie the decoder to the augmentation.
 ///
 /// DataError naming the file if it is not an image of these formats, too large
-/// for the limits (TooLargeError), truncated (even by its last byte), corrupt,
-/// or made to take longer than the limits allow.
+/// for the limits (TooLargeError), truncated (a PNG or JPEG even by its last
+/// byte), corrupt, or made to take longer than the limits allow; also if it is
+/// a WebP or TIFF and the library for it was not there when kith was built.
 Image decode_image(const std::string& path, const DecodeLimits& limits = {});
 
 /// The same from memory; `name` stands for the path in messages.
 Image decode_image(std::span<const uint8_t> bytes, const std::string& name,
                    const DecodeLimits& limits = {});
 
-/// The same, but a JPEG is not turned yet.
+/// The formats that are read: "JPEG", "PNG", "BMP", "GIF", and "WebP" and
+/// "TIFF" if kith was built with libwebp and libtiff.
+std::vector<std::string> image_formats();
+
+/// The same as decode_image(), but the picture is not turned yet.
 StoredImage decode_stored(const std::string& path,
                           const DecodeLimits& limits = {});
 StoredImage decode_stored(std::span<const uint8_t> bytes,
@@ -67,6 +76,18 @@ StoredImage decode_jpeg(std::span<const uint8_t> bytes, const std::string& name,
                         const DecodeLimits& limits);
 Image decode_png(std::span<const uint8_t> bytes, const std::string& name,
                  const DecodeLimits& limits);
+Image decode_bmp(std::span<const uint8_t> bytes, const std::string& name,
+                 const DecodeLimits& limits);
+Image decode_gif(std::span<const uint8_t> bytes, const std::string& name,
+                 const DecodeLimits& limits);
+
+/// By libraries that may be missing; then they throw.
+bool has_webp();
+Image decode_webp(std::span<const uint8_t> bytes, const std::string& name,
+                  const DecodeLimits& limits);
+bool has_tiff();
+StoredImage decode_tiff(std::span<const uint8_t> bytes, const std::string& name,
+                        const DecodeLimits& limits);
 
 /// The processor time of this thread since a decode began, against its limit.
 class DecodeClock {

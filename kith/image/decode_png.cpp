@@ -10,6 +10,7 @@
 #include <png.h>
 
 #include "kith/core/error.h"
+#include "kith/image/composite.h"
 #include "kith/image/decode.h"
 
 namespace kith::detail {
@@ -114,24 +115,6 @@ void check_plausible(uint64_t raw_bytes, size_t file_bytes,
         name + ": truncated or corrupt PNG: " + std::to_string(file_bytes) +
         " bytes cannot hold a picture of this size");
   }
-}
-
-Image composite_on_white(const std::vector<uint8_t>& pixels, int width,
-                         int height, int channels) {
-  const int colors = channels - 1;
-  Image image(width, height, colors);
-  const uint8_t* from = pixels.data();
-  uint8_t* to = image.pixels.data();
-  for (size_t i = 0; i < pixels.size(); i += static_cast<size_t>(channels)) {
-    const int alpha = from[colors];
-    for (int c = 0; c < colors; ++c) {
-      const int value = from[c] * alpha + 255 * (255 - alpha);
-      to[c] = static_cast<uint8_t>((value + 127) / 255);
-    }
-    from += channels;
-    to += colors;
-  }
-  return image;
 }
 
 }  // namespace

@@ -188,6 +188,8 @@ TEST(Program, TellsItsVersions) {
   EXPECT_THAT(text, HasSubstr("LibTorch "));
   EXPECT_THAT(text, HasSubstr("Google Benchmark: "));
   EXPECT_THAT(text, HasSubstr("faiss: "));
+  EXPECT_THAT(text, HasSubstr("libwebp: "));
+  EXPECT_THAT(text, HasSubstr("libtiff: "));
 }
 
 TEST(Program, RefusesWhatIsNoCommand) {

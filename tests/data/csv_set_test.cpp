@@ -118,14 +118,36 @@ TEST_F(CsvSet, ReadsListsOfTestImages) {
   }
 }
 
-TEST_F(CsvSet, RefusesLabelsThatAreNotIntegers) {
+TEST_F(CsvSet, NumbersNamedClassesByName) {
+  const auto set = open(
+      "path,label,split\n"
+      "a.png,wren,train\n"
+      "b.png,\"owl, barn\",train\n"
+      "c.png,wren,test\n"
+      "d.png,finch,test\n");
+  const ImageList& list = set->list();
+  EXPECT_THAT(list.labels({0, 1, 2, 3}), ElementsAre(2, 1, 2, 0));
+  EXPECT_EQ(list.class_name(0), "finch");
+  EXPECT_EQ(list.class_name(1), "owl, barn");
+  EXPECT_EQ(list.class_name(2), "wren");
+  EXPECT_TRUE(log_.warnings().empty());
+}
+
+TEST_F(CsvSet, WarnsOfLabelsThatAreNamesAmongNumbers) {
   for (const char* label :
-       {"cat", "1.5", "1e3", "", "0x1", "99999999999999999999", "+1"}) {
-    expect_refused<DataError>(
-        "path,label,split\na.png,1,train\nb.png," + std::string(label) +
-            ",train\n",
-        at_line(3), "label '" + std::string(label) + "' is not an integer");
+       {"cat", "1.5", "1e3", "0x1", "99999999999999999999", "+1"}) {
+    const auto set = open("path,label,split\na.png,2,train\nb.png," +
+                          std::string(label) + ",train\nc.png,10,train\n");
+    const ImageList& list = set->list();
+    EXPECT_EQ(list.class_name(list.items[0].label), "2");
+    EXPECT_EQ(list.class_name(list.items[1].label), label);
+    EXPECT_LT(list.items[2].label, list.items[0].label);  // "10" before "2"
+    ASSERT_FALSE(log_.warnings().empty());
+    EXPECT_THAT(log_.warnings().back(), HasSubstr(at_line(3)));
+    EXPECT_THAT(log_.warnings().back(), HasSubstr(label));
   }
+  expect_refused<DataError>("path,label,split\na.png,,train\n", at_line(2),
+                            "empty label");
 }
 
 TEST_F(CsvSet, RefusesOtherFaultsOfTheList) {

@@ -94,14 +94,14 @@ TEST_F(FolderSet, RefusesAFolderBesideTheSplits) {
 TEST_F(FolderSet, SkipsHiddenAndWarnsOfOtherFiles) {
   for (const char* path :
        {"a/1.png", "a/._1.png", "a/.hidden/2.png", ".git/3.png", "a/notes.txt",
-        "a/more.gif", "b/1.png", "c/readme"}) {
+        "a/more.txt", "b/1.png", "c/readme"}) {
     add(path);
   }
   EXPECT_THAT(contents(*open()),
               ElementsAre("train/0:a/1.png", "train/1:b/1.png"));
   EXPECT_THAT(log_.warnings(),
               ElementsAre(AllOf(HasSubstr(dir_.file("a")), HasSubstr("2 files"),
-                                HasSubstr(dir_.file("a/more.gif"))),
+                                HasSubstr(dir_.file("a/more.txt"))),
                           HasSubstr(dir_.file("c/readme")),
                           AllOf(HasSubstr(dir_.file("c")),
                                 HasSubstr("without images"))));

@@ -16,6 +16,7 @@
 #include "kith/io/text_rows.h"
 #include "tests/support/deflated.h"
 #include "tests/support/mat_writer.h"
+#include "tests/support/more_pictures.h"
 #include "tests/support/pth_files.h"
 #include "tests/support/raw_images.h"
 
@@ -130,6 +131,96 @@ Files pictures() {
              {.components = "xxx", .width = 4'000, .height = 4'000});
        },
        decode_file, "truncated or corrupt"},
+  };
+}
+
+/// A TIFF of one grey pixel with this many tags that nobody knows, each of
+/// which says it has four billion values.
+std::string tiff_with_tags(int count) {
+  std::string tags;
+  for (int i = 0; i < count; ++i) {
+    tags += little_endian(static_cast<uint64_t>(i), 2) + little_endian(12, 2) +
+            little_endian(0xffffffffu, 4) + little_endian(8, 4);
+  }
+  return "II*" + std::string(1, '\0') + little_endian(8, 4) +
+         little_endian(static_cast<uint64_t>(count), 2) + tags +
+         std::string(4, '\0');
+}
+
+/// An animation whose canvas has sides of 2^24 pixels.
+std::string webp_of_any_size() {
+  std::string bytes = animated_webp();
+  return bytes.replace(24, 6, 6, '\xff');
+}
+
+// Errors of WebP and TIFF name the file, with the libraries or without.
+Files more_pictures() {
+  const auto bmp = [](int side, int bits, uint32_t compression,
+                      const std::string& rows) {
+    return raw_bmp({.width = side,
+                    .height = side,
+                    .bits = bits,
+                    .compression = compression,
+                    .between = std::string(bits > 8 ? 0 : 1024, '\0'),
+                    .rows = rows});
+  };
+  const auto gif = [](int screen, std::vector<int> codes) {
+    return raw_gif({.screen_width = screen,
+                    .screen_height = screen,
+                    .codes = std::move(codes)});
+  };
+  return {
+      {"bmp_size", "x.bmp", [=] { return bmp(60'000, 24, 0, ""); }, decode_file,
+       "too large"},
+      {"bmp_promise", "x.bmp", [=] { return bmp(3'900, 24, 0, ""); },
+       decode_file, "ends too early"},
+      {"bmp_runs_promise", "x.bmp", [=] { return bmp(3'900, 8, 1, ""); },
+       decode_file, "cannot hold a picture of this size"},
+      {"bmp_row_ends", "x.bmp",
+       [=] { return bmp(100, 8, 1, std::string(kMega, '\0')); }, decode_file,
+       "ends too early"},
+      {"gif_size", "x.gif", [=] { return gif(60'000, {}); }, decode_file,
+       "too large"},
+      {"gif_promise", "x.gif",
+       [=] {
+         return gif(3'900, {4, 0, 5});
+       },
+       decode_file, "cannot hold a picture of this size"},
+      {"gif_clear_codes", "x.gif",
+       [=] { return gif(100, std::vector<int>(2 * kMega, 4)); }, decode_file,
+       "end too early"},
+      {"gif_extensions", "x.gif",
+       [=] {
+         return gif(2, {}).substr(0, 25) +
+                repeated(std::string("\x21\xf9\0", 3), kMega);
+       },
+       decode_file, "ends too early"},
+      {"webp_size", "x.webp", webp_of_any_size, decode_file, "x.webp"},
+      {"webp_chunks", "x.webp",
+       [] {
+         const std::string chunks =
+             repeated("ANMF" + little_endian(0, 4), kMega);
+         return "RIFF" + little_endian(4 + chunks.size(), 4) + "WEBP" + chunks;
+       },
+       decode_file, "x.webp"},
+      {"tiff_size", "x.tif",
+       [] { return raw_tiff({.width = 60'000, .height = 60'000}); },
+       decode_file, "x.tif"},
+      {"tiff_promise", "x.tif",
+       [] {
+         return raw_tiff({.width = 3'900, .height = 3'900, .pixels = "ab"});
+       },
+       decode_file, "x.tif"},
+      {"tiff_strip_promise", "x.tif",
+       [] {
+         return raw_tiff({.width = 3'900,
+                          .height = 3'900,
+                          .strip_bytes = 0x7fffffff,
+                          .pixels = "ab"});
+       },
+       decode_file, "x.tif"},
+      {"tiff_tags", "x.tif", [] { return tiff_with_tags(65'000); }, decode_file,
+       "x.tif"},
   };
 }
 
@@ -252,8 +343,8 @@ Files matlab_files() {
 
 Files all_files() {
   Files all;
-  for (const Files& files :
-       {pictures(), lists(), ground_truths(), matlab_files()}) {
+  for (const Files& files : {pictures(), more_pictures(), lists(),
+                             ground_truths(), matlab_files()}) {
     all.insert(all.end(), files.begin(), files.end());
   }
   return all;

@@ -285,10 +285,9 @@ TEST(Jpeg, RefusesEndlessScans) {
 }
 
 TEST(Decode, ListsFormatsWhenUnknown) {
-  expect_refused("", "PNG and JPEG", "empty");
-  expect_refused("GIF89a....", "PNG and JPEG", "GIF");
-  expect_refused("RIFF....WEBPVP8 ", "PNG and JPEG", "WebP");
-  expect_refused("hello, world", "PNG and JPEG");
+  expect_refused("", "JPEG, PNG, BMP", "empty");
+  expect_refused("hello, world", "JPEG, PNG, BMP", "none of them");
+  expect_refused("<svg></svg>", "JPEG, PNG, BMP", "SVG");
 }
 
 TEST(Decode, NamesAMissingFile) {

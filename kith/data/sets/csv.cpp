@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <sstream>
 
@@ -15,12 +16,13 @@
 namespace kith {
 namespace {
 
-int64_t parse_label(const std::string& text, const std::string& where) {
+/// The label as a number; none if it is a name.
+std::optional<int64_t> label_number(const std::string& text,
+                                    const std::string& where) {
   try {
     return parse_integer(text, where, "label");
-  } catch (const DataError& error) {
-    throw DataError(std::string(error.what()) +
-                    "; number the classes and keep names in a column 'class'");
+  } catch (const DataError&) {
+    return std::nullopt;
   }
 }
 
@@ -46,9 +48,42 @@ class CsvSetReader {
   void read_list(const CsvTable& table) {
     const Columns columns = find_columns(table);
     list_.has_query_gallery = columns.is_query && columns.is_gallery;
+    find_named_classes(table, columns);
     for (const CsvRow& row : table.rows()) add_item(table, row, columns);
     if (list_.items.empty()) {
       throw DataError(table.path() + ": the list has no images");
+    }
+  }
+
+  /// If a label is no number, all are names, and classes are numbered in the
+  /// order of their names, as those of folders are.
+  void find_named_classes(const CsvTable& table, const Columns& columns) {
+    std::string name;
+    std::string where;
+    bool has_number = false;
+    for (const CsvRow& row : table.rows()) {
+      const std::string& label = row.fields[columns.label];
+      if (label.empty()) throw DataError(table.where(row) + ": empty label");
+      if (label_number(label, "")) {
+        has_number = true;
+      } else if (name.empty()) {
+        name = label;
+        where = table.where(row);
+      }
+    }
+    if (name.empty()) return;
+    if (has_number) {
+      log_warning(where + ": label " + quote(name) +
+                  " is not a number, and others are: all are taken as names of "
+                  "classes");
+    }
+    for (const CsvRow& row : table.rows()) {
+      numbers_[row.fields[columns.label]] = 0;
+    }
+    int64_t number = 0;
+    for (auto& [label, its_number] : numbers_) {
+      its_number = number++;
+      list_.class_names[its_number] = label;
     }
   }
 
@@ -90,7 +125,9 @@ class CsvSetReader {
     Item item;
     if (field(columns.path).empty()) throw DataError(where + ": empty path");
     item.path = (root_ / field(columns.path)).string();
-    item.label = parse_label(field(columns.label), where);
+    item.label = numbers_.empty()
+                     ? parse_integer(field(columns.label), where, "label")
+                     : numbers_.at(field(columns.label));
     item.split = parse_split(field(columns.split), where);
     if (list_.has_query_gallery && item.split != Split::kTrain) {
       item.is_query = parse_flag(field(*columns.is_query), where, "is_query");
@@ -123,6 +160,7 @@ class CsvSetReader {
   }
 
   std::filesystem::path root_;
+  std::map<std::string, int64_t> numbers_;  ///< By name; empty: labels are.
   ImageList list_;
 };
 
@@ -132,7 +170,8 @@ void CsvSetOptions::describe(OptionSet& set) {
   set.add("path", path,
           "The list (path,label,split and optional is_query, is_gallery, "
           "category, class, lists), or a folder with a dataset.csv. Image "
-          "paths are relative to it.")
+          "paths are relative to it. Labels are integers, or names of classes, "
+          "which are then numbered in the order of their names.")
       .not_empty();
   set.add("rotate_classes", rotate_classes,
           "Rotations by 90, 180 and 270 degrees of a training class are "
