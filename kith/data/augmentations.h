@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -143,12 +144,15 @@ struct ColourJitterOptions {
   double contrast = 0.4;
   double saturation = 0.4;
   double hue = 0.0;
+  double p = 1.0;
 
   void describe(OptionSet& set);
 };
 
 /// Factors are drawn first, in the order of the options, then the order in
-/// which the changes are made. A change whose option is 0 is left out.
+/// which the changes are made. A change whose option is 0 is left out. With the
+/// defaults these are the changes of timm's `color_jitter` 0.4; its
+/// `color_jitter_prob` is `p`.
 class ColourJitterAugmentation final : public Augmentation {
  public:
   static constexpr const char* kSummary =
@@ -179,6 +183,112 @@ class GreyAugmentation final : public Augmentation {
 
  private:
   Options options_;
+};
+
+struct RandomBlurOptions {
+  double p = 0.5;
+  std::vector<double> sigma = {0.1, 2.0};
+
+  void describe(OptionSet& set);
+};
+
+/// The blur of SimCLR (Chen et al., 2020): the deviation is uniform in its
+/// range.
+class RandomBlurAugmentation final : public Augmentation {
+ public:
+  static constexpr const char* kSummary = "random loss of sharpness";
+  using Options = RandomBlurOptions;
+
+  explicit RandomBlurAugmentation(Options options = {});
+  Image apply(const Image& image, Rng& rng) const override;
+
+ private:
+  Options options_;
+  std::array<double, 2> sigma_;
+};
+
+struct RandomErasingOptions {
+  double p = 0.5;
+  std::vector<double> scale = {0.02, 0.4};
+  std::vector<double> ratio = {0.3, 1.0 / 0.3};
+  std::string fill = "random";
+
+  void describe(OptionSet& set);
+};
+
+/// Random Erasing (Zhong et al., 2020). The rectangle's share of the area and
+/// its ratio are uniform in their ranges; a hundred tries at one that fits in
+/// the picture, then the picture stays.
+class RandomErasingAugmentation final : public Augmentation {
+ public:
+  static constexpr const char* kSummary =
+      "a random rectangle is covered (Zhong et al., 2020)";
+  using Options = RandomErasingOptions;
+
+  explicit RandomErasingAugmentation(Options options = {});
+  Image apply(const Image& image, Rng& rng) const override;
+
+ private:
+  Options options_;
+  std::array<double, 2> scale_;
+  std::array<double, 2> ratio_;
+};
+
+struct RandAugmentOptions {
+  int64_t operations = 2;
+  double magnitude = 9.0;
+
+  void describe(OptionSet& set);
+};
+
+/// RandAugment (Cubuk et al., 2020): operations drawn, with repetition, from
+/// the fourteen of the paper, all at one magnitude. At magnitude 30 they reach
+/// a turn of 30 degrees, a shear of 0.3, a shift of 150 / 331 of the side, 4
+/// bits of posterize, threshold 0 of solarize, and factors of 1 +- 0.9 for
+/// colour, contrast, brightness and sharpness; below, in proportion. Turns,
+/// shears, shifts and factors go either way. Uncovered corners take the median
+/// of the border, as with `affine`.
+class RandAugmentAugmentation final : public Augmentation {
+ public:
+  static constexpr const char* kSummary =
+      "RandAugment: operations drawn from fourteen (Cubuk et al., 2020)";
+  using Options = RandAugmentOptions;
+
+  explicit RandAugmentAugmentation(Options options = {});
+  Image apply(const Image& image, Rng& rng) const override;
+
+ private:
+  Options options_;
+};
+
+struct MultiCropOptions {
+  int64_t size = 224;
+  double local = 0.75;
+  std::vector<double> local_scale = {0.05, 0.14};
+  std::vector<double> global_scale = {0.14, 1.0};
+  std::vector<double> ratio = {3.0 / 4.0, 4.0 / 3.0};
+  std::string filter = "bilinear";
+
+  void describe(OptionSet& set);
+};
+
+/// The views of multi-crop (Caron et al., 2020), one a call: a small part of
+/// the picture with probability `local`, otherwise a large one. The defaults
+/// are those of two large and six small views. All have one size, for a batch
+/// is one tensor.
+class MultiCropAugmentation final : public Augmentation {
+ public:
+  static constexpr const char* kSummary =
+      "a small or a large part, resized to a fixed size (Caron et al., 2020)";
+  using Options = MultiCropOptions;
+
+  explicit MultiCropAugmentation(Options options = {});
+  Image apply(const Image& image, Rng& rng) const override;
+
+ private:
+  Options options_;
+  RandomBoxRange local_;
+  RandomBoxRange global_;
 };
 
 }  // namespace kith

@@ -132,6 +132,24 @@ void adjust_saturation(Image& image, double factor) {
   }
 }
 
+void adjust_sharpness(Image& image, double factor) {
+  const Image source = image;
+  const int channels = image.channels;
+  const auto share = static_cast<float>(factor);
+  for (int y = 1; y + 1 < image.height; ++y) {
+    const uint8_t* rows[3] = {source.row(y - 1), source.row(y),
+                              source.row(y + 1)};
+    uint8_t* out = image.row(y);
+    for (int i = channels; i < (image.width - 1) * channels; ++i) {
+      int sum = 4 * rows[1][i];
+      for (const uint8_t* row : rows) {
+        sum += row[i - channels] + row[i] + row[i + channels];
+      }
+      out[i] = mix((2 * sum + 13) / 26, rows[1][i], share);  // sum / 13
+    }
+  }
+}
+
 void adjust_hue(Image& image, double turns) {
   KITH_ASSERT(std::abs(turns) <= 0.5);
   if (image.channels != 3) return;

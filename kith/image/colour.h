@@ -15,6 +15,10 @@ void adjust_brightness(Image& image, double factor);
 void adjust_contrast(Image& image, double factor);
 void adjust_saturation(Image& image, double factor);
 
+/// The fourth of them, which mixes with a smoothed picture: each pixel but the
+/// outermost with its eight neighbours, itself weighing five times.
+void adjust_sharpness(Image& image, double factor);
+
 /// Shifts the hue by -0.5 to 0.5 turns, in Pillow's HSV of 8 bits.
 void adjust_hue(Image& image, double turns);
 

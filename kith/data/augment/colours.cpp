@@ -12,12 +12,15 @@ void ColourJitterOptions::describe(OptionSet& set) {
   set.add("saturation", saturation, "Factor up to 1 +- this.").range(0, 10);
   set.add("hue", hue, "Turns of the colour circle up to +- this.")
       .range(0, 0.5);
+  set.add("p", p, "How likely a picture is changed.").range(0, 1);
 }
 
 ColourJitterAugmentation::ColourJitterAugmentation(Options options)
     : options_(checked(std::move(options), "colour_jitter")) {}
 
 Image ColourJitterAugmentation::apply(const Image& image, Rng& rng) const {
+  // At 1 without a draw: pictures of the time before this option stay.
+  if (options_.p < 1.0 && rng.uniform() >= options_.p) return image;
   struct Change {
     void (*make)(Image&, double);
     double amount;
