@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstdio>
+#include <map>
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -7,6 +9,7 @@
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/json_text.h"
+#include "kith/core/options.h"
 #include "kith/core/path.h"
 #include "kith/core/quote.h"
 #include "kith/data/check.h"
@@ -29,6 +32,7 @@ struct MakeFlags {
 
 struct CheckFlags {
   std::string path;
+  std::string left_out;
   int64_t threads = 0;
   bool json = false;
 };
@@ -70,37 +74,66 @@ std::optional<Expected> expected_counts(const DataSet& data, Split split) {
   return Expected{published->train_images, published->train_classes};
 }
 
-void print_split(const SplitSummary& s, const std::optional<Expected>& known) {
+/// "'wren'", or "class 7" of one without a name.
+std::string named_class(const ImageList& list, int64_t label) {
+  if (!list.class_names.contains(label)) {
+    return "class " + std::to_string(label);
+  }
+  return quote(list.class_name(label));
+}
+
+/// The first few, with their number if there are more.
+std::string named_classes(const ImageList& list,
+                          const std::vector<int64_t>& labels) {
+  constexpr size_t kNames = 5;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(labels.size(), kNames); ++i) {
+    names.push_back(named_class(list, labels[i]));
+  }
+  return join(names) + (labels.size() > kNames ? ", ..." : "");
+}
+
+void print_split(const ImageList& list, const SplitSummary& s,
+                 const std::optional<Expected>& known) {
   const auto beside = [&](int64_t Expected::*count) {
     return known && (*known).*count > 0
                ? " (published " + std::to_string((*known).*count) + ")"
                : std::string();
   };
+  const bool differ = s.min_per_class < s.max_per_class;
+  const auto of = [&](int64_t label) {
+    return differ ? " (" + named_class(list, label) + ")" : std::string();
+  };
   std::printf(
-      "%-11s %8lld images%s %7lld classes%s; per class min %lld, median "
-      "%lld, max %lld\n",
+      "%-11s %8lld images%s %7lld classes%s; per class min %lld%s, median "
+      "%lld, max %lld%s\n",
       split_name(s.split), static_cast<long long>(s.images),
       beside(&Expected::images).c_str(), static_cast<long long>(s.classes),
       beside(&Expected::classes).c_str(),
-      static_cast<long long>(s.min_per_class),
+      static_cast<long long>(s.min_per_class), of(s.smallest_class).c_str(),
       static_cast<long long>(s.median_per_class),
-      static_cast<long long>(s.max_per_class));
+      static_cast<long long>(s.max_per_class), of(s.largest_class).c_str());
   if (!s.single_classes.empty()) {
-    std::printf(
-        "            %zu classes have one image: they cannot be found "
-        "(first: class %lld)\n",
-        s.single_classes.size(),
-        static_cast<long long>(s.single_classes.front()));
+    print_line("            " + std::to_string(s.single_classes.size()) +
+               " classes have one image: they cannot be found (" +
+               named_classes(list, s.single_classes) + ")");
   }
 }
 
-Json split_json(const SplitSummary& s) {
+Json split_json(const ImageList& list, const SplitSummary& s) {
+  Json names = Json::array();
+  for (const int64_t label : s.single_classes) {
+    names.push_back(as_utf8(list.class_name(label)));
+  }
   return {{"images", s.images},
           {"classes", s.classes},
           {"min_per_class", s.min_per_class},
           {"median_per_class", s.median_per_class},
           {"max_per_class", s.max_per_class},
-          {"single_classes", s.single_classes}};
+          {"smallest_class", as_utf8(list.class_name(s.smallest_class))},
+          {"largest_class", as_utf8(list.class_name(s.largest_class))},
+          {"single_classes", s.single_classes},
+          {"single_class_names", names}};
 }
 
 /// Counts of the splits, beside the published ones.
@@ -114,13 +147,14 @@ void report_counts(const DataSet& data, bool print, Json& json) {
     // There labels are made up: lists say what can be found.
     if (has_truths) summary.single_classes.clear();
     const std::optional<Expected> known = expected_counts(data, split);
-    Json& counts = json["splits"][split_name(split)] = split_json(summary);
+    Json& counts = json["splits"][split_name(split)] =
+        split_json(data.list(), summary);
     if (known && known->images > 0) counts["published_images"] = known->images;
     if (known && known->classes > 0) {
       counts["published_classes"] = known->classes;
     }
     if (has_truths) counts["queries_with_answers"] = data.list().truths.size();
-    if (print) print_split(summary, known);
+    if (print) print_split(data.list(), summary, known);
     if (print && has_truths) {
       print_line("            " + std::to_string(data.list().truths.size()) +
                  " queries have lists of right answers; labels mean nothing");
@@ -142,6 +176,28 @@ void report_shared_classes(const ImageList& list, bool print, Json& json) {
              printable(list.class_name(shared.front())) + ")");
 }
 
+/// Classes of which nothing would be left without the broken images.
+void report_lost_classes(const DataSet& data,
+                         const std::vector<BrokenImage>& broken, bool print,
+                         Json& json) {
+  std::map<int64_t, int64_t> left;
+  for (const Item& item : data.list().items) ++left[item.label];
+  for (const BrokenImage& image : broken) {
+    --left[data.list().items[static_cast<size_t>(image.position)].label];
+  }
+  std::vector<int64_t> lost;
+  json["lost_classes"] = Json::array();
+  for (const auto& [label, count] : left) {
+    if (count > 0) continue;
+    lost.push_back(label);
+    json["lost_classes"].push_back(as_utf8(data.list().class_name(label)));
+  }
+  if (!print || lost.empty()) return;
+  print_line("warning: of " + std::to_string(lost.size()) +
+             " classes no image can be read (" +
+             named_classes(data.list(), lost) + ")");
+}
+
 void run_check(const CheckFlags& flags) {
   const std::unique_ptr<DataSet> data = data_from_path(flags.path);
   Json json = Json::object();
@@ -157,6 +213,8 @@ void run_check(const CheckFlags& flags) {
     json["broken"].push_back(std::move(entry));
     if (!flags.json) print_line("broken: " + printable(image.problem));
   }
+  if (!flags.left_out.empty()) write_left_out(flags.left_out, broken);
+  report_lost_classes(*data, broken, !flags.json, json);
   if (flags.json) {
     print_json(json);
   } else {
@@ -165,7 +223,11 @@ void run_check(const CheckFlags& flags) {
   }
   if (!broken.empty()) {
     throw DataError(flags.path + ": " + std::to_string(broken.size()) +
-                    " images cannot be used");
+                    " images cannot be used; repair or remove them, or let "
+                    "'data.on_broken: skip' leave them out" +
+                    (flags.left_out.empty()
+                         ? " (--left-out FILE writes a list of them)"
+                         : " (listed in " + flags.left_out + ")"));
   }
 }
 
@@ -209,6 +271,10 @@ void add_data(CLI::App& app) {
                    "A configuration (.yaml), a list (.csv), an image folder or "
                    "the folder of a published data set")
       ->required();
+  check->add_option("--left-out", flags->left_out,
+                    "Write the images that cannot be read, which on_broken: "
+                    "skip would leave out, to this file: CSV with position, "
+                    "path, problem");
   check
       ->add_option("--threads", flags->threads,
                    "Threads that decode; 0: one per core")

@@ -21,11 +21,17 @@ void run_embed(const EmbedFlags& flags) {
   const EmbeddedImages made =
       embed_images(options, flags.device.apply(), progress_bar());
   if (flags.json) {
-    print_json(
-        {{"images", made.images}, {"dim", made.dim}, {"out", options.out}}, -1);
+    print_json({{"images", made.images},
+                {"left_out", made.left_out},
+                {"dim", made.dim},
+                {"out", options.out}},
+               -1);
   } else {
-    print_line(std::to_string(made.images) + " images, " +
-               std::to_string(made.dim) + " dimensions -> " + options.out);
+    print_line(
+        std::to_string(made.images) + " images" +
+        (made.left_out > 0 ? " (" + std::to_string(made.left_out) + " left out)"
+                           : "") +
+        ", " + std::to_string(made.dim) + " dimensions -> " + options.out);
   }
 }
 
@@ -44,6 +50,11 @@ void add_embed(CLI::App& app) {
                    "A folder (all images below it), a list (.csv) or a "
                    "configuration (.yaml)")
       ->required();
+  command
+      ->add_option("--on-broken", flags->options.on_broken,
+                   "Images that cannot be read: stop, or skip them; "
+                   "default: as a configuration says, else stop")
+      ->check(one_of({"stop", "skip"}));
   command->add_option("--out", flags->options.out, "Float32 .npy [N, dim]")
       ->required();
   command->add_option("--ids", flags->options.ids,

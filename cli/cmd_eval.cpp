@@ -90,6 +90,11 @@ void add_eval(CLI::App& app) {
                       "A configuration (its `eval` and `published` count "
                       "too), a list or an image folder; default: the run's own "
                       "data");
+  command
+      ->add_option("--on-broken", flags->options.on_broken,
+                   "Images that cannot be read: stop, or skip them; "
+                   "default: as a configuration says, else stop")
+      ->check(one_of({"stop", "skip"}));
   command->add_option("--protocol", flags->options.protocol,
                       "See: kith list protocols; default: the run's");
   command->add_option("--split", flags->options.split, "Default: the run's")

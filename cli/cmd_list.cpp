@@ -13,6 +13,7 @@
 #include "cli/usage.h"
 #include "cli/wrap.h"
 #include "kith/core/error.h"
+#include "kith/core/option_info.h"
 #include "kith/data/augment.h"
 #include "kith/data/corruption.h"
 #include "kith/data/data_set.h"
@@ -45,6 +46,17 @@ std::vector<Part> list_losses() {
   return parts;
 }
 
+/// With the options that all data sets have.
+std::vector<Part> list_data_sets() {
+  std::vector<Part> parts = parts_of(data_set_registry());
+  for (Part& part : parts) {
+    for (const OptionInfo& option : option_infos<DataOptions>()) {
+      part.options.push_back(option);
+    }
+  }
+  return parts;
+}
+
 /// A registry as the command knows it.
 struct PartKind {
   std::string plural;  ///< "losses"
@@ -63,7 +75,7 @@ const std::vector<PartKind>& part_kinds() {
       part_kind<miner_registry>("miners"),
       part_kind<sampler_registry>("samplers"),
       part_kind<backbone_registry>("backbones"),
-      part_kind<data_set_registry>("datasets"),
+      {"datasets", data_set_registry().kind(), list_data_sets},
       part_kind<augmentation_registry>("augmentations"),
       part_kind<corruption_registry>("corruptions"),
       part_kind<optimizer_registry>("optimizers"),

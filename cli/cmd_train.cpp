@@ -9,6 +9,7 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/path.h"
+#include "kith/data/check.h"
 #include "kith/run/eval_metrics.h"
 #include "kith/run/run_folder.h"
 #include "kith/run/run_place.h"
@@ -75,6 +76,7 @@ std::string run_folder(const TrainFlags& flags) {
 void print_dry_run(const TrainFlags& flags, const RunConfig& config) {
   const c10::Device device = flags.device.apply();
   const std::unique_ptr<DataSet> data = make_training_data(config);
+  leave_out_broken(*data, worker_count(config.train.workers), progress_bar());
   const DryRun result = Trainer(settle_colour(config, *data), *data,
                                 run_folder(flags), device, progress_bar())
                             .dry_run();

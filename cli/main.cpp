@@ -11,6 +11,7 @@
 #include "kith/core/error.h"
 #include "kith/core/quote.h"
 #include "kith/core/unknown_name.h"
+#include "kith/data/data_set.h"
 #include "kith/run/run_place.h"
 #include "kith/study/processes.h"
 
@@ -69,6 +70,12 @@ int fail_at_length(int status, const std::string& message) {
   return status;
 }
 
+/// For an image that cannot be read: there may be more.
+std::string check_hint() {
+  return "'kith data check' with the configuration, list or folder names every "
+         "image that cannot be read";
+}
+
 /// The flags that say where a path of a configuration leads.
 std::string flags_for(const std::string& key) {
   const std::string set = ": --set " + key + "=PATH";
@@ -125,6 +132,8 @@ int main(int argc, char** argv) {
     return fail(2, error.what() + plugin_hint(error));
   } catch (const kith::ConfigError& error) {
     return fail(2, error.what());
+  } catch (const kith::BrokenImageError& error) {
+    return fail(1, error.what() + (". " + check_hint()));
   } catch (const kith::MissingPath& error) {
     return fail(1, error.what() + flags_for(error.key()));
   } catch (const c10::Error& error) {

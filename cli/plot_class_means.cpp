@@ -15,6 +15,7 @@
 #include "kith/io/tensor_io.h"
 #include "kith/ops/pairwise.h"
 #include "kith/run/checkpoint.h"
+#include "kith/run/run_folder.h"
 #include "kith/run/run_place.h"
 #include "kith/study/correlation.h"
 #include "kith/train/experiment.h"
@@ -66,6 +67,8 @@ ClassMeans measure(const std::string& run, c10::Device device) {
   LoadedModel model = load_model(path, device);
   follow_run(model.config, path);
   const auto data = make_training_data(complete_config(model.config));
+  leave_out_as_in_run(*data, RunFolder::of(path).path(), /*workers=*/0,
+                      progress_bar());
   const TrainingSplit split(data->list());
   const int64_t count = split.classes();
   if (result.learned.dim() != 2 || result.learned.size(0) != count ||

@@ -17,6 +17,11 @@ void add_source_flags(CLI::App& command, IndexSourceOptions& options) {
                   "With a model: which images; default: all of --images, or "
                   "the run's evaluation split")
       ->check(one_of({"train", "validation", "test", "all"}));
+  command
+      .add_option("--on-broken", options.on_broken,
+                  "With a model, images that cannot be read: stop, or skip "
+                  "them; default: as a configuration says, else stop")
+      ->check(one_of({"stop", "skip"}));
   command.add_option("--ids", options.ids,
                      "With embeddings: paths or names, one per line; default: "
                      "numbers");

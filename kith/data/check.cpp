@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "kith/core/error.h"
+#include "kith/core/log.h"
 
 namespace kith {
 
@@ -43,20 +44,31 @@ std::vector<std::string> published_differences(const DataSet& data) {
 }
 
 std::vector<BrokenImage> find_broken_images(const DataSet& data,
-                                            int64_t threads,
-                                            Progress& progress) {
-  const auto total = static_cast<int64_t>(data.list().items.size());
+                                            int64_t threads, Progress& progress,
+                                            std::optional<Split> split) {
+  std::vector<int64_t> positions;
+  for (size_t i = 0; i < data.list().items.size(); ++i) {
+    if (split && data.list().items[i].split != *split) continue;
+    positions.push_back(static_cast<int64_t>(i));
+  }
+  const auto total = static_cast<int64_t>(positions.size());
   std::atomic<int64_t> next{0};
   std::atomic<int64_t> done{0};
   std::mutex mutex;
   std::map<int64_t, std::string> problems;
   const auto work = [&] {
     for (int64_t i = next++; i < total; i = next++) {
-      try {
-        data.load(i);
-      } catch (const std::exception& error) {
+      const int64_t position = positions[static_cast<size_t>(i)];
+      const auto keep = [&](const std::string& problem) {
         const std::lock_guard lock(mutex);
-        problems[i] = error.what();
+        problems[position] = problem;
+      };
+      try {
+        data.load(position);
+      } catch (const BrokenImageError& error) {
+        keep(error.problem());
+      } catch (const std::exception& error) {
+        keep(error.what());
       }
       ++done;
     }
@@ -74,9 +86,28 @@ std::vector<BrokenImage> find_broken_images(const DataSet& data,
   std::vector<BrokenImage> broken;
   for (const auto& [index, problem] : problems) {
     broken.push_back(
-        {data.list().items[static_cast<size_t>(index)].path, problem});
+        {index, data.list().items[static_cast<size_t>(index)].path, problem});
   }
   return broken;
+}
+
+void leave_out_broken(DataSet& data, int64_t threads, Progress& progress,
+                      std::optional<Split> split) {
+  if (!data.skips_broken()) return;
+  const std::vector<BrokenImage> broken =
+      find_broken_images(data, threads, progress, split);
+  std::map<Split, size_t> counts;
+  for (const BrokenImage& image : broken) {
+    ++counts[data.list().items[static_cast<size_t>(image.position)].split];
+  }
+  for (const auto& [of, count] : counts) {
+    if (count < data.list().of_split(of).size()) continue;
+    throw DataError("none of the " + std::to_string(count) + " images of the " +
+                    split_name(of) +
+                    " split can be read; the first: " + broken.front().problem);
+  }
+  if (!broken.empty()) log_warning("left out: " + left_out_text(broken));
+  data.leave_out(broken);
 }
 
 }  // namespace kith

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iterator>
 #include <typeinfo>
+#include <utility>
 
 #include "kith/core/log.h"
 #include "kith/core/path.h"
@@ -17,6 +18,20 @@ namespace {
 DataSetTraits traits_of(const std::string& name) {
   if (!data_set_registry().contains(name)) return {};
   return data_set_registry().at(name, "").traits;
+}
+
+constexpr const char* kOnBroken = "on_broken";
+
+/// What is of the data set alone, and what all have.
+std::pair<ConfigNode, DataOptions> split_section(const ConfigNode& section) {
+  ConfigNode own = section;
+  ConfigNode common = ConfigNode::map();
+  if (const ConfigNode* node = section.find(kOnBroken)) {
+    common.set(kOnBroken, *node);
+    std::erase_if(own.entries,
+                  [](const auto& entry) { return entry.first == kOnBroken; });
+  }
+  return {std::move(own), read_options<DataOptions>(common, "data")};
 }
 
 /// Name of the data set for what lies at `path`.
@@ -52,6 +67,30 @@ std::string recognise(const std::string& path) {
 
 }  // namespace
 
+void DataOptions::describe(OptionSet& set) {
+  set.add(kOnBroken, on_broken,
+          "An image that cannot be read: stop with an error, or skip it. To "
+          "skip, every image is read once before the first is used; what is "
+          "left out is logged, counted in metrics.json and listed in "
+          "left_out.csv.")
+      .choices({"stop", "skip"});
+}
+
+BrokenImageError::BrokenImageError(const std::string& problem)
+    : DataError(problem +
+                "; check the images of the data set, or leave out those that "
+                "cannot be read ('data.on_broken: skip')"),
+      problem_(problem) {}
+
+ConfigNode complete_data_section(const ConfigNode& section) {
+  const auto [own, common] = split_section(section);
+  ConfigNode all = data_set_registry().complete(own, "data");
+  if (common.on_broken != DataOptions().on_broken) {
+    all.set(kOnBroken, ConfigNode::text(common.on_broken));
+  }
+  return all;
+}
+
 std::string usual_protocol(const std::string& data_set) {
   return traits_of(data_set).protocol;
 }
@@ -67,16 +106,43 @@ Image DataSet::load(int64_t index) const {
                       " in this data set: it has " + std::to_string(count) +
                       " images, counted from 0");
   }
-  StoredImage stored = read(index);
-  if (const std::optional<Box>& box = item(index).box) {
-    stored.pixels = crop_to_box(stored.pixels, *box,
-                                item(index).path + " (image " +
-                                    std::to_string(index) + " of the list)");
+  Image image;
+  try {
+    StoredImage stored = read(index);
+    if (const std::optional<Box>& box = item(index).box) {
+      stored.pixels = crop_to_box(stored.pixels, *box,
+                                  item(index).path + " (image " +
+                                      std::to_string(index) + " of the list)");
+    }
+    image = std::move(stored).upright();
+  } catch (const DataError& error) {
+    throw BrokenImageError(error.what());
   }
-  Image image = std::move(stored).upright();
   const int turns = item(index).quarter_turns;
   if (turns == 0) return image;
   return rotate90(image, turns);
+}
+
+void DataSet::leave_out(std::vector<BrokenImage> images) {
+  KITH_ASSERT(left_out_.empty());
+  namespace fs = std::filesystem;
+  std::vector<int64_t> positions;
+  for (const BrokenImage& image : images) {
+    const bool is_there =
+        image.position >= 0 &&
+        image.position < static_cast<int64_t>(list_.items.size());
+    // By the name alone: the data may have been moved.
+    if (!is_there || fs::path(item(image.position).path).filename() !=
+                         fs::path(image.path).filename()) {
+      throw DataError(image.path + ": was left out as image " +
+                      std::to_string(image.position) +
+                      " of the data set, which now has another there: the data "
+                      "were changed since");
+    }
+    positions.push_back(image.position);
+  }
+  leave_out_items(list_, positions);
+  left_out_ = std::move(images);
 }
 
 StoredImage DataSet::read(int64_t index) const {
@@ -92,6 +158,7 @@ ConfigNode DataSet::section() const {
   } else {
     merge_config(section, options_);
   }
+  if (skips_broken_) section.set(kOnBroken, ConfigNode::text("skip"));
   return section;
 }
 
@@ -101,10 +168,12 @@ DataSetRegistry& data_set_registry() {
 }
 
 std::unique_ptr<DataSet> make_data_set(const ConfigNode& section) {
-  std::unique_ptr<DataSet> set = data_set_registry().make(section, "data");
+  const auto [own, common] = split_section(section);
+  std::unique_ptr<DataSet> set = data_set_registry().make(own, "data");
+  set->skip_broken(common.on_broken == "skip");
   if (!set->options_.is_map()) {  // a user's class, registered
     const std::string& name = section.find("name")->scalar;
-    set->options_ = data_set_registry().at(name, "").complete(section, "data");
+    set->options_ = data_set_registry().at(name, "").complete(own, "data");
   }
   const std::vector<int64_t> shared = shared_classes(set->list());
   if (!shared.empty()) {

@@ -8,6 +8,7 @@
 
 #include "kith/core/registry.h"
 #include "kith/data/image_list.h"
+#include "kith/data/left_out.h"
 #include "kith/image/image.h"
 #include "kith/image/orientation.h"
 
@@ -41,6 +42,25 @@ struct DataSetTraits {
   const char* colour = "auto";
   /// What the list should count, for data sets known from the literature.
   std::optional<PublishedCounts> published = {};
+};
+
+/// Options of the section `data` beside those of the data set.
+struct DataOptions {
+  std::string on_broken = "stop";  ///< Or "skip".
+
+  void describe(OptionSet& set);
+};
+
+/// An image of a data set cannot be read. The message says what to do too.
+class BrokenImageError : public DataError {
+ public:
+  explicit BrokenImageError(const std::string& problem);
+
+  /// What is wrong with it alone.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  std::string problem_;
 };
 
 /// Training classes that a data set keeps apart, as the options `validation`,
@@ -78,6 +98,18 @@ class DataSet {
 
   const HeldOut& held_out() const { return held_out_; }
 
+  /// Whether images that cannot be read are to be left out, as `on_broken` says
+  /// it. Someone has to find them first: leave_out_broken() in check.h.
+  bool skips_broken() const { return skips_broken_; }
+  void skip_broken(bool skip) { skips_broken_ = skip; }
+
+  /// Leaves images out of the list, by their positions in it as it is; called
+  /// once, after classes were held out. DataError if a position holds a file of
+  /// another name: the list is not of these data.
+  void leave_out(std::vector<BrokenImage> images);
+
+  const std::vector<BrokenImage>& left_out() const { return left_out_; }
+
   /// The `data:` section that makes this data set: its name and all its
   /// options. Only a name and `made: in C++` if its class is not registered or
   /// did not say of which options it was made.
@@ -85,8 +117,8 @@ class DataSet {
 
   /// The picture at a position of the list: cropped to its box, which counts
   /// pixels as they are stored, then turned as its EXIF says, then as its item.
-  /// Safe to call from several threads. Throws DataError naming the file, and
-  /// ConfigError for a position that the list does not have.
+  /// Safe to call from several threads. Throws BrokenImageError naming the
+  /// file, and ConfigError for a position that the list does not have.
   Image load(int64_t index) const;
 
  protected:
@@ -114,6 +146,8 @@ class DataSet {
   friend std::unique_ptr<DataSet> make_data_set(const ConfigNode& section);
 
   HeldOut held_out_;
+  bool skips_broken_ = false;
+  std::vector<BrokenImage> left_out_;
   ConfigNode options_;  ///< Null: not known.
 };
 
@@ -128,6 +162,11 @@ class ListDataSet final : public DataSet {
 
 using DataSetRegistry = Registry<DataSet>;
 DataSetRegistry& data_set_registry();
+
+/// A `data:` section in which every option is present. `on_broken` is there
+/// only if it is not the usual one: sections that were written before it was
+/// known are the same.
+ConfigNode complete_data_section(const ConfigNode& section);
 
 /// Makes the data set of a `data:` section. Warns when training classes occur
 /// in the test split too.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "kith/core/error.h"
 #include "kith/core/options.h"
@@ -11,13 +12,12 @@ namespace kith {
 namespace {
 
 /// Leaves items out of the list; positions of the others follow them.
-template <class LeaveOut>
-void erase_items(ImageList& list, const LeaveOut& leave_out) {
+void erase_items(ImageList& list, const std::vector<bool>& leave_out) {
   constexpr int64_t kGone = -1;
   std::vector<int64_t> moved;
   int64_t kept = 0;
-  for (const Item& item : list.items) {
-    moved.push_back(leave_out(item) ? kGone : kept++);
+  for (const bool is_left_out : leave_out) {
+    moved.push_back(is_left_out ? kGone : kept++);
   }
   const auto move = [&](int64_t position) {
     return moved[static_cast<size_t>(position)];
@@ -35,7 +35,11 @@ void erase_items(ImageList& list, const LeaveOut& leave_out) {
   std::erase_if(list.truths,
                 [](const QueryTruth& truth) { return truth.query == kGone; });
   for (auto& entry : list.lists) move_all(entry.second);
-  std::erase_if(list.items, leave_out);
+  for (size_t i = 0; i < list.items.size(); ++i) {
+    const auto to = static_cast<size_t>(moved[i]);
+    if (moved[i] != kGone && to != i) list.items[to] = std::move(list.items[i]);
+  }
+  list.items.resize(static_cast<size_t>(kept));
 }
 
 /// The class without rotations: a class and its rotations are labelled
@@ -60,9 +64,11 @@ void hold_out(ImageList& list, const std::set<int64_t>& classes) {
   const auto held_out = [&](const Item& item) {
     return item.split == Split::kTrain && classes.count(upright(item)) != 0;
   };
-  erase_items(list, [&](const Item& item) {
-    return held_out(item) && item.quarter_turns != 0;
-  });
+  std::vector<bool> leave_out;
+  for (const Item& item : list.items) {
+    leave_out.push_back(held_out(item) && item.quarter_turns != 0);
+  }
+  erase_items(list, leave_out);
   for (Item& item : list.items) {
     if (held_out(item)) item.split = Split::kValidation;
   }
@@ -129,6 +135,15 @@ SplitSummary summarise(const ImageList& list, Split split) {
     sizes.push_back(count);
     if (count == 1) summary.single_classes.push_back(label);
   }
+  const auto [smallest, largest] = std::minmax_element(
+      counts.begin(), counts.end(),
+      [](const auto& a, const auto& b) { return a.second < b.second; });
+  summary.smallest_class = smallest->first;
+  // minmax_element finds the last of several that are largest.
+  summary.largest_class =
+      std::find_if(counts.begin(), counts.end(), [&](const auto& entry) {
+        return entry.second == largest->second;
+      })->first;
   std::sort(sizes.begin(), sizes.end());
   summary.min_per_class = sizes.front();
   summary.median_per_class = sizes[sizes.size() / 2];
@@ -148,6 +163,14 @@ std::vector<int64_t> shared_classes(const ImageList& list) {
     }
   }
   return {shared.begin(), shared.end()};
+}
+
+void leave_out_items(ImageList& list, const std::vector<int64_t>& positions) {
+  std::vector<bool> leave_out(list.items.size());
+  for (const int64_t position : positions) {
+    leave_out.at(static_cast<size_t>(position)) = true;
+  }
+  erase_items(list, leave_out);
 }
 
 void add_rotated_classes(ImageList& list) {

@@ -67,6 +67,8 @@ struct SplitSummary {
   int64_t min_per_class = 0;
   int64_t median_per_class = 0;
   int64_t max_per_class = 0;
+  int64_t smallest_class = 0;  ///< The first of those with the fewest images,
+  int64_t largest_class = 0;   ///< and with the most.
   std::vector<int64_t> single_classes;  ///< Classes with one image.
 };
 
@@ -75,6 +77,9 @@ SplitSummary summarise(const ImageList& list, Split split);
 /// Classes that occur both in training and in test or validation. Retrieval
 /// protocols want none: a shared class makes the test easier.
 std::vector<int64_t> shared_classes(const ImageList& list);
+
+/// Leaves the items at these positions out; truths and lists follow.
+void leave_out_items(ImageList& list, const std::vector<int64_t>& positions);
 
 /// Each training class becomes four: itself and its rotations by 90, 180 and
 /// 270 degrees, labelled 4 * label + turns. Classes of other splits are not

@@ -27,13 +27,19 @@ namespace fs = std::filesystem;
 /// Data sets by the settings that make them: runs on the same data share one.
 class SharedData {
  public:
-  const DataSet& of(const RunConfig& config) {
+  const DataSet& of(const RunConfig& config, const std::string& folder,
+                    Progress& progress) {
     const TrainOptions& train = config.train;
+    // Runs that skip broken images may have left out others than the rest.
+    const bool has_list = path_exists(RunFolder(folder).left_out());
     std::unique_ptr<DataSet>& data =
         sets_[to_yaml(run_data(config.tree)) +
               std::to_string(train.validation) + " " +
-              std::to_string(train.folds) + " " + std::to_string(train.fold)];
-    if (data == nullptr) data = make_training_data(config);
+              std::to_string(train.folds) + " " + std::to_string(train.fold) +
+              (has_list ? folder : "")];
+    if (data != nullptr) return *data;
+    data = make_training_data(config);
+    leave_out_as_in_run(*data, folder, train.workers, progress);
     return *data;
   }
 
@@ -50,7 +56,7 @@ EmbeddedRun embed_run(const RunRecord& run, const ReportOptions& options,
   follow_run(own, run.folder);
   const RunConfig config = complete_config(own);
   EmbeddedRun seen;
-  seen.data = &data.of(config);
+  seen.data = &data.of(config, run.folder, progress);
   const std::string checkpoint =
       RunFolder(run.folder).checkpoint(options.checkpoint);
   const LoadedModel model = load_model(checkpoint, device);

@@ -179,6 +179,10 @@ RunRecord read_run(const std::string& folder) {
   }
   run.config = files.read_config();
   run.protocol = scalar_at(run.config, "eval", "protocol");
+  if (path_exists(files.left_out())) {
+    const std::vector<BrokenImage> left_out = read_left_out(files.left_out());
+    if (!left_out.empty()) run.left_out = left_out_text(left_out);
+  }
   RunLogFile log;
   if (logged_any) log = read_run_log(files.log());
   if (run.finished) {

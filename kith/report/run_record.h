@@ -36,7 +36,8 @@ struct RunRecord {
   std::string rules;                    ///< Queries, gallery, self, ties.
   std::string published_source;         ///< Of RecordedMetric::published.
   std::vector<EvalMetrics::Corrupted> corruptions;
-  std::string best;  ///< "recall_any@1 97.80% at epoch 10"; may be empty.
+  std::string best;      ///< "recall_any@1 97.80% at epoch 10"; may be empty.
+  std::string left_out;  ///< "2 images that cannot be read: ..."; or empty.
   bool finished = false;
 };
 

@@ -132,6 +132,7 @@ OrderedJson json_of(const EvalReport& report) {
         " bootstrap resamples of the queries, seed " +
         std::to_string(report.seed) + "; of draws, Student's t";
   }
+  if (!report.left_out.empty()) json["left_out"] = json_of(report.left_out);
   json["definitions"] = OrderedJson::object();
   for (const MetricValue& metric : result.metrics) {
     json["definitions"][MetricName::parse(metric.name).general()] =

@@ -24,12 +24,14 @@ struct EvalReport {
   std::map<std::string, double> published = {};  ///< Shares.
   std::string published_source = {};
   std::vector<CorruptedResult> corrupted = {};
+  std::vector<BrokenImage> left_out = {};  ///< Images that cannot be read.
 };
 
 /// One object: an entry a metric, by its name; "protocol" with the numbers of
 /// queries and gallery items and the rules; "intervals" and "definitions" of
-/// the metrics; and, where there are such, "by_class", "published",
-/// "corruptions" and "mean_of_corrupted". JSON, with the end of its line.
+/// the metrics; and, where there are such, "left_out", "by_class",
+/// "published", "corruptions" and "mean_of_corrupted". JSON, with the end of
+/// its line.
 std::string eval_metrics_json(const EvalReport& report);
 
 /// Writes it, and returns it.

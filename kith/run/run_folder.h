@@ -20,6 +20,7 @@ namespace kith {
 ///     checkpoints/last.safetensors     to go on from (checkpoint.h)
 ///     checkpoints/last.previous.safetensors    the one before it
 ///     checkpoints/best.safetensors     of the best evaluation
+///     left_out.csv       images that cannot be read and were left out
 ///     diverged.txt, bad_batch.txt      why it ended, and on which images
 ///     eval/metrics.json  a later evaluation (eval_metrics.h)
 ///     selection/         the run that chose the epoch on held-out classes
@@ -43,6 +44,9 @@ class RunFolder {
   std::string checkpoints() const;
   /// `which`: "last" or "best".
   std::string checkpoint(const std::string& which = "last") const;
+  /// Images that cannot be read (kith/data/left_out.h); there if the run was
+  /// asked to skip such.
+  std::string left_out() const { return path_ + "/left_out.csv"; }
   std::string diverged() const { return path_ + "/diverged.txt"; }
   std::string bad_batch() const { return path_ + "/bad_batch.txt"; }
   std::string study_config() const { return path_ + "/study_config.yaml"; }

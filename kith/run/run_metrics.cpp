@@ -1,8 +1,11 @@
 #include "kith/run/run_metrics.h"
 
+#include <algorithm>
+
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/json.h"
+#include "kith/core/quote.h"
 #include "kith/run/detail/stored_json.h"
 
 namespace kith {
@@ -178,6 +181,16 @@ OrderedJson json_of(const std::optional<BestPoint>& best) {
           {"step", best->step}};
 }
 
+OrderedJson json_of(const std::vector<BrokenImage>& left_out) {
+  constexpr size_t kNames = 5;
+  OrderedJson json = {{"images", left_out.size()},
+                      {"first", OrderedJson::array()}};
+  for (size_t i = 0; i < std::min(left_out.size(), kNames); ++i) {
+    json["first"].push_back(as_utf8(left_out[i].path));
+  }
+  return json;
+}
+
 RunMetrics read_run_metrics(const std::string& path) {
   try {
     return metrics_of_run(parse_json(read_file(path, kMaxRunMetricsBytes)));
@@ -190,6 +203,7 @@ void write_run_metrics(const std::string& path, const RunMetrics& metrics) {
   OrderedJson json = {{"protocol", metrics.protocol},
                       {"split", metrics.split},
                       {"last", nullptr}};
+  if (!metrics.left_out.empty()) json["left_out"] = json_of(metrics.left_out);
   if (!metrics.history.empty()) {
     json["last"] = json_of(metrics.history.back());
   } else if (metrics.last) {

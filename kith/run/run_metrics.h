@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kith/data/left_out.h"
 #include "kith/eval/evaluate.h"
 
 namespace kith {
@@ -69,6 +70,9 @@ struct RunMetrics {
   std::vector<RunPoint> history = {};  ///< The last of them is `last`.
   std::vector<StoredEval> folds = {};
   std::vector<std::string> trained = {};
+  /// What the data set left out; written as "left_out": {"images": 2, "first":
+  /// [paths]} if there is any, and not read: left_out.csv has it.
+  std::vector<BrokenImage> left_out = {};
 };
 
 /// DataError, which names the file, if it is not what write_run_metrics()

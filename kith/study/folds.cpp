@@ -8,6 +8,7 @@
 #include "kith/core/log.h"
 #include "kith/core/path.h"
 #include "kith/core/sha256.h"
+#include "kith/data/check.h"
 #include "kith/eval/evaluator.h"
 #include "kith/eval/metric_name.h"
 #include "kith/io/tensor_io.h"
@@ -137,12 +138,14 @@ EvalResult mean_of(const std::vector<EvalResult>& results) {
 
 void write_metrics(const std::string& folder, const RunConfig& config,
                    const EvalResult& result,
-                   const std::vector<EvalResult>& folds) {
+                   const std::vector<EvalResult>& folds,
+                   const std::vector<BrokenImage>& left_out) {
   const RunFolder run(folder);
   RunMetrics metrics;
   metrics.protocol = config.eval.protocol;
   metrics.split = split_name(Split::kTest);
   metrics.last = stored(result);
+  metrics.left_out = left_out;
   for (size_t i = 0; i < folds.size(); ++i) {
     metrics.folds.push_back(stored(folds[i]));
     metrics.trained.push_back(
@@ -157,6 +160,8 @@ EvalResult score_folds(const std::string& folder, c10::Device device,
                        Progress& progress) {
   const RunConfig config = common_config(folder);
   const std::unique_ptr<DataSet> data = make_data_set(run_data(config.tree));
+  leave_out_broken(*data, worker_count(config.train.workers), progress,
+                   Split::kTest);
   const Evaluator evaluator(*data, test_options(config));
   EmbeddedSplit split = evaluator.plan();
 
@@ -172,7 +177,7 @@ EvalResult score_folds(const std::string& folder, c10::Device device,
   EvalResult result;
   add_metrics("separated", mean_of(folds), result);
   add_metrics("concatenated", evaluator.score(split), result);
-  write_metrics(folder, config, result, folds);
+  write_metrics(folder, config, result, folds, data->left_out());
   return result;
 }
 

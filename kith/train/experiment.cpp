@@ -5,6 +5,8 @@
 #include "kith/core/error.h"
 #include "kith/core/file_lock.h"
 #include "kith/core/log.h"
+#include "kith/core/path.h"
+#include "kith/data/check.h"
 #include "kith/data/find_colour.h"
 #include "kith/run/run_folder.h"
 #include "kith/run/run_place.h"
@@ -41,6 +43,11 @@ Trained train_once(const RunConfig& config, const std::string& folder,
                    RunRight& right, c10::Device device, bool resume,
                    Progress& progress) {
   const std::unique_ptr<DataSet> data = make_training_data(config);
+  if (resume) {
+    leave_out_as_in_run(*data, folder, config.train.workers, progress);
+  } else {
+    leave_out_broken(*data, worker_count(config.train.workers), progress);
+  }
   Trained trained;
   trained.config = settle_colour(config, *data);
   record_start(trained.config.tree, folder);
@@ -63,6 +70,20 @@ std::unique_ptr<DataSet> make_training_data(const RunConfig& config) {
     data->hold_out_fold(config.train.folds, config.train.fold);
   }
   return data;
+}
+
+void leave_out_as_in_run(DataSet& data, const std::string& folder,
+                         int64_t workers, Progress& progress) {
+  if (!data.skips_broken()) return;
+  const std::string list = RunFolder(folder).left_out();
+  if (!path_exists(list)) {
+    return leave_out_broken(data, worker_count(workers), progress);
+  }
+  std::vector<BrokenImage> images = read_left_out(list);
+  if (!images.empty()) {
+    log_warning("left out, as before: " + left_out_text(images));
+  }
+  data.leave_out(std::move(images));
 }
 
 RunConfig settle_colour(const RunConfig& config, const DataSet& data) {

@@ -12,6 +12,11 @@ namespace kith {
 /// out.
 std::unique_ptr<DataSet> make_training_data(const RunConfig& config);
 
+/// Leaves out images that cannot be read, if the data set skips these: those of
+/// the list in the folder of a run, if it has one, else what is found.
+void leave_out_as_in_run(DataSet& data, const std::string& folder,
+                         int64_t workers, Progress& progress);
+
 /// The configuration for these data. `model.input.colour: auto` becomes what
 /// they have (see find_colour), and mean and std, where not given, what goes
 /// with it; a line in the log says so. Another says that pictures with colours

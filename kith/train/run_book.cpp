@@ -26,6 +26,11 @@ void RunBook::begin() const {
   make_folders(folder_.checkpoints());
   parts_.guard.begin();
   folder_.write_config(parts_.config.tree);
+  // For who resumes: an image that is repaired meanwhile must not change the
+  // batches.
+  if (parts_.data.skips_broken()) {
+    write_left_out(folder_.left_out(), parts_.data.left_out());
+  }
 }
 
 bool RunBook::resume() {
@@ -127,6 +132,7 @@ void RunBook::write_metrics() const {
   RunMetrics metrics{eval.protocol, split};
   metrics.best = state_.best;
   metrics.history = state_.history;
+  metrics.left_out = parts_.data.left_out();
   write_run_metrics(folder_.metrics(), metrics);
 }
 

@@ -160,7 +160,7 @@ RunConfig complete_config(const ConfigNode& user) {
   RunConfig config;
   ConfigNode& tree = config.tree;
   tree = ConfigNode::map();
-  tree.set("data", complete_part(user, "data", nullptr, data_set_registry()));
+  tree.set("data", complete_data_section(section_or_empty(user, "data")));
   tree.set("sampler", complete_part(user, "sampler", "class_balanced",
                                     sampler_registry()));
   tree.set("augment", complete_augment(user));

@@ -6,6 +6,7 @@
 #include "kith/core/file.h"
 #include "kith/core/log.h"
 #include "kith/core/path.h"
+#include "kith/data/check.h"
 #include "kith/data/image_files.h"
 #include "kith/eval/embed_blocks.h"
 #include "kith/ops/pairwise.h"
@@ -25,6 +26,12 @@ std::unique_ptr<DataSet> data_from_path(const std::string& path) {
   }
   follow_run(config, path);
   return make_data_set(run_data(config));
+}
+
+void set_on_broken(DataSet& data, const std::string& on_broken) {
+  if (on_broken.empty()) return;
+  const DataOptions options = checked(DataOptions{on_broken}, "data");
+  data.skip_broken(options.on_broken == "skip");
 }
 
 std::unique_ptr<DataSet> images_below(const std::string& folder) {
@@ -52,9 +59,13 @@ Tensor embed_files(const LoadedModel& model,
   const std::unique_ptr<DataSet> data = make_file_set(paths);
   std::vector<int64_t> all(paths.size());
   std::iota(all.begin(), all.end(), 0);
-  return normalize_rows(
-             embed(*model.net, *data, all, usual_embedding(model), progress))
-      .cpu();
+  try {
+    return normalize_rows(
+               embed(*model.net, *data, all, usual_embedding(model), progress))
+        .cpu();
+  } catch (const BrokenImageError& error) {
+    throw DataError(error.problem());  // these are no data set to be checked
+  }
 }
 
 void DescriptorChoice::apply(DescriptorOptions& options) const {
@@ -89,6 +100,8 @@ EmbeddedImages embed_images(const EmbedImagesOptions& options,
   const std::unique_ptr<DataSet> data = is_folder(options.images)
                                             ? images_below(options.images)
                                             : data_from_path(options.images);
+  set_on_broken(*data, options.on_broken);
+  leave_out_broken(*data, worker_count(0), progress);
   std::vector<int64_t> all;
   std::string ids;
   for (const Item& item : data->list().items) {
@@ -103,7 +116,11 @@ EmbeddedImages embed_images(const EmbedImagesOptions& options,
   if (whitening) embedding.whitening = &*whitening;
   embed_to_file(*model.net, *data, all, embedding, progress, options.out);
   if (!options.ids.empty()) write_file_atomically(options.ids, ids);
-  return {std::ssize(all), embedding_dim(*model.net, embedding)};
+  if (data->skips_broken()) {
+    write_left_out(options.out + ".left_out.csv", data->left_out());
+  }
+  return {std::ssize(all), std::ssize(data->left_out()),
+          embedding_dim(*model.net, embedding)};
 }
 
 }  // namespace kith

@@ -18,6 +18,10 @@ namespace kith {
 /// list.
 std::unique_ptr<DataSet> data_from_path(const std::string& path);
 
+/// What a data set does with images that cannot be read: "stop" or "skip", as
+/// its configuration says if `on_broken` is empty. ConfigError for other words.
+void set_on_broken(DataSet& data, const std::string& on_broken);
+
 /// All images below a folder. Warns of files that are none.
 std::unique_ptr<DataSet> images_below(const std::string& folder);
 
@@ -63,12 +67,16 @@ struct EmbedImagesOptions {
                             ///< or a configuration (.yaml).
   std::string out = {};     ///< Float32 .npy [N, dim].
   std::string ids = {};     ///< The images' paths, one a line; empty: no file.
+  /// Images that cannot be read: "stop" or "skip"; empty: as a configuration
+  /// says. What is left out is listed in OUT.left_out.csv.
+  std::string on_broken = {};
   int64_t batch = 256;
   DescriptorChoice descriptor = {};
 };
 
 struct EmbeddedImages {
   int64_t images = 0;
+  int64_t left_out = 0;
   int64_t dim = 0;
 };
 

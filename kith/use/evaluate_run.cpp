@@ -12,6 +12,7 @@
 #include "kith/core/number_text.h"
 #include "kith/core/path.h"
 #include "kith/core/timer.h"
+#include "kith/data/check.h"
 #include "kith/eval/diagnose_split.h"
 #include "kith/eval/evaluator.h"
 #include "kith/image/encode.h"
@@ -145,6 +146,7 @@ EvaluatedRun score(const RunEvaluation& evaluation, const std::string& folder,
   report.by_class = asked.scoring.by_query;
   report.class_names = &evaluation.data.list().class_names;
   add_published(evaluation.model.config, report);
+  report.left_out = evaluation.data.left_out();
   if (!asked.corruptions.empty()) {
     report.corrupted = score_corrupted(evaluation, progress);
     write_png(folder + "/corruptions.png",
@@ -187,6 +189,12 @@ EvaluatedRun evaluate_run(const EvaluateRunOptions& asked, c10::Device device,
   const std::unique_ptr<DataSet> data =
       asked.data.empty() ? make_data_set(run_data(model.config))
                          : data_from_path(asked.data);
+  set_on_broken(*data, asked.on_broken);
+  std::optional<Split> needed;
+  if (!asked.descriptor.whitening.learn && !asked.diagnostics) {
+    needed = eval_split(options, data->list());
+  }
+  leave_out_broken(*data, worker_count(0), progress, needed);
   EvaluatorOptions evaluation = evaluator_options(options, /*workers=*/0);
   EmbedOptions& embed = evaluation.embed;
   embed.network = find_checkpoint(asked.model);
@@ -197,6 +205,9 @@ EvaluatedRun evaluate_run(const EvaluateRunOptions& asked, c10::Device device,
   const std::string folder =
       asked.out.empty() ? default_folder(asked.model) : asked.out;
   make_folders(folder);
+  if (data->skips_broken()) {
+    write_left_out(RunFolder(folder).left_out(), data->left_out());
+  }
   if (whitening) whitening->save(folder + "/whitening.safetensors");
   evaluation.scoring = asked.scoring;
   const Evaluator evaluator(*data, evaluation);

@@ -18,6 +18,8 @@ struct EvaluateRunOptions {
   /// Other data: a configuration (its `eval` and `published` count too), a list
   /// or a folder of images.
   std::string data = {};
+  /// Images that cannot be read: "stop" or "skip".
+  std::string on_broken = {};
   std::string protocol = {};
   std::string split = {};  ///< "train", "validation" or "test".
   /// Such as "recall_any@1,10"; usually the run's, or those of the protocol.

@@ -1,9 +1,11 @@
 #include <numeric>
+#include <optional>
 #include <unordered_set>
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/path.h"
+#include "kith/data/check.h"
 #include "kith/data/image_files.h"
 #include "kith/eval/embed_blocks.h"
 #include "kith/run/run_place.h"
@@ -30,6 +32,8 @@ class ImageSource final : public IndexSource {
     } else {
       has_labels = use_images(options);
     }
+    left_out_ = data_->left_out();
+    skips_broken_ = data_->skips_broken();
     if (chosen_.empty()) {
       throw DataError(
           (options.images.empty() ? options.source : options.images) +
@@ -61,6 +65,14 @@ class ImageSource final : public IndexSource {
     std::iota(chosen_.begin(), chosen_.end(), 0);
   }
 
+  /// Images of the split that cannot be read, if they are to be skipped.
+  void leave_out(const IndexSourceOptions& options, const std::string& split) {
+    set_on_broken(*data_, options.on_broken);
+    std::optional<Split> of;
+    if (split != "all") of = parse_split(split, "option 'split'");
+    leave_out_broken(*data_, worker_count(0), silent_progress(), of);
+  }
+
   /// What the run is evaluated with. Queries that are in no gallery are not to
   /// be found.
   void use_run_data(const IndexSourceOptions& options) {
@@ -73,8 +85,11 @@ class ImageSource final : public IndexSource {
     const RunConfig config = complete_config(model_loaded_.config);
     data_ = make_training_data(config);
     const ImageList& list = data_->list();
-    choose(options.split.empty() ? split_name(eval_split(config.eval, list))
-                                 : options.split);
+    const std::string split = options.split.empty()
+                                  ? split_name(eval_split(config.eval, list))
+                                  : options.split;
+    leave_out(options, split);
+    choose(split);
     if (!options.split.empty() || !list.has_query_gallery) return;
     std::erase_if(chosen_, [&](int64_t index) {
       return !list.items[static_cast<size_t>(index)].is_gallery;
@@ -95,7 +110,9 @@ class ImageSource final : public IndexSource {
         warn_of_images_without_class(path);
       }
     }
-    choose(options.split.empty() ? "all" : options.split);
+    const std::string split = options.split.empty() ? "all" : options.split;
+    leave_out(options, split);
+    choose(split);
     return !plain;
   }
 

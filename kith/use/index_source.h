@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kith/core/progress.h"
+#include "kith/data/left_out.h"
 #include "kith/index/item_table.h"
 #include "kith/index/rows.h"
 #include "kith/models/embedding_net.h"
@@ -22,6 +24,10 @@ struct IndexSourceOptions {
   /// With a model: "train", "validation", "test" or "all"; usually all of
   /// `images`, or the run's evaluation split.
   std::string split = {};
+  /// With a model, images that cannot be read: "stop" or "skip"; empty: as the
+  /// configuration says. What is left out is in the log and in
+  /// INDEX.left_out.csv.
+  std::string on_broken = {};
   /// With embeddings: a file of paths or names, one per line; usually numbers.
   std::string ids = {};
   /// With embeddings: a file of classes, one per line, or a .npy of integers.
@@ -44,6 +50,10 @@ class IndexSource {
   const std::string& model() const { return model_; }
   const std::string& model_hash() const { return model_hash_; }
 
+  /// Images that cannot be read, and whether these are skipped.
+  const std::vector<BrokenImage>& left_out() const { return left_out_; }
+  bool skips_broken() const { return skips_broken_; }
+
   /// Unit vectors of all items, on the CPU, which are valid as long as this is.
   /// `scratch` is the path of a file for what does not fit in memory; who calls
   /// removes it.
@@ -56,6 +66,8 @@ class IndexSource {
   int64_t dim_ = 0;
   std::string model_;
   std::string model_hash_;
+  std::vector<BrokenImage> left_out_;
+  bool skips_broken_ = false;
 };
 
 /// Vectors without `ids` are named by numbers from `first_name` on. Throws

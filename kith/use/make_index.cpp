@@ -107,6 +107,10 @@ MadeIndex make_index(const MakeIndexOptions& options, c10::Device device,
   const Rows rows = source->rows(scratch.path(), progress);
   MadeIndex made;
   made.items = rows.count();
+  made.left_out = static_cast<int64_t>(source->left_out().size());
+  if (source->skips_broken()) {
+    write_left_out(target + ".left_out.csv", source->left_out());
+  }
   made.dim = rows.dim();
   made.kind = options.kind.name;
   made.model = source->model();

@@ -29,6 +29,7 @@ struct MakeIndexOptions {
 /// What was written.
 struct MadeIndex {
   int64_t items = 0;
+  int64_t left_out = 0;  ///< Images that cannot be read.
   int64_t dim = 0;
   std::string kind;
   std::string model;  ///< Of the vectors; empty: not known.

@@ -119,7 +119,28 @@ TEST(DataCommand, ReportsClassesWithOneImage) {
   EXPECT_EQ(json.at("splits").at("test").at("single_classes"),
             Json::array({9}));
   EXPECT_THAT(expect_success({"data", "check", list}).out,
-              HasSubstr("first: class 8"));
+              HasSubstr("they cannot be found (class 8)"));
+}
+
+TEST(DataCommand, NamesClasses) {
+  const TempDir folder;
+  folder.write("a.png", grey_png());
+  const std::string list =
+      folder.write("list.csv",
+                   "path,label,split\na.png,wren,train\na.png,wren,train\n"
+                   "a.png,owl,train\nb.png,robin,test\n");
+  const ProgramResult text = run_kith({"data", "check", list});
+  EXPECT_EQ(text.exit_code, 1);
+  for (const char* part :
+       {"min 1 ('owl')", "max 2 ('wren')", "they cannot be found ('owl')",
+        "of 1 classes no image can be read ('robin')"}) {
+    EXPECT_THAT(text.out, HasSubstr(part));
+  }
+  const Json json =
+      Json::parse(run_kith({"data", "check", list, "--json"}).out);
+  EXPECT_EQ(json.at("splits").at("train").at("single_class_names"),
+            Json::array({"owl"}));
+  EXPECT_EQ(json.at("lost_classes"), Json::array({"robin"}));
 }
 
 TEST(DataCommand, NamesTheLineThatIsWrong) {
@@ -130,8 +151,8 @@ TEST(DataCommand, NamesTheLineThatIsWrong) {
     const std::string list = folder.write("list.csv", text);
     expect_failure(exit_code, {"data", "check", list}, parts);
   };
-  refused("path,label,split\na.png,1,train\nb.png,cat,train\n",
-          {"list.csv:3", "'cat'", "integer"});
+  refused("path,label,split\na.png,1,train\nb.png,,train\n",
+          {"list.csv:3", "empty label"});
   refused("path,label,split\na.png,1,trian\n",
           {"list.csv:2", "'trian'", "did you mean 'train'?"});
   refused("path,split\na.png,train\n", {"list.csv", "label"});

@@ -173,7 +173,7 @@ TEST_F(CsvSet, NamesAMissingImageWhenItIsLoaded) {
   const auto set = open("path,label,split\nno.png,1,train\n");
   expect_error<DataError>([&] { set->load(0); }, dir_.file("no.png"),
                           "No such file");
-  EXPECT_THROW(set->load(1), std::out_of_range);
+  EXPECT_THROW(set->load(1), ConfigError);
 }
 
 TEST_F(CsvSet, LoadsRelativeToTheList) {

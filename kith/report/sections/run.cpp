@@ -1,5 +1,7 @@
 // What each run was, and its whole configuration.
 
+#include <algorithm>
+
 #include "kith/core/number_text.h"
 #include "kith/core/options.h"
 #include "kith/report/page_parts.h"
@@ -52,6 +54,11 @@ std::string state_of(const RunRecord& run) {
          count_text(last.epoch + 1) + (epochs.empty() ? "" : " of " + epochs);
 }
 
+/// Images of its data set that cannot be read.
+std::string left_out_of(const RunRecord& run) {
+  return run.left_out.empty() ? std::string(kDash) : run.left_out;
+}
+
 using Text = std::string (*)(const RunRecord& run);
 
 struct Row {
@@ -71,6 +78,7 @@ const std::vector<Row>& rows() {
        [](const RunRecord& run) {
          return facts_text(run, {{"", "data.name"}, {"in", "data.path"}});
        }},
+      {"Left out", left_out_of},
       {"Network",
        [](const RunRecord& run) {
          return facts_text(run, {{"", "model.backbone.name"},
@@ -122,7 +130,11 @@ std::string run_section(const Report& report) {
   if (report.runs.empty()) return "";
   HtmlTable table =
       table_of_runs(report, "", "Facts of the runs", /*numbers=*/false);
+  const bool any_left_out =
+      std::any_of(report.runs.begin(), report.runs.end(),
+                  [](const RunRecord& run) { return !run.left_out.empty(); });
   for (const Row& row : rows()) {
+    if (row.text == left_out_of && !any_left_out) continue;
     std::vector<HtmlCell> cells = {{row.title, ""}};
     for (const RunRecord& run : report.runs) {
       cells.push_back({row.text(run), "", row.code});

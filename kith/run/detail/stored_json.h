@@ -50,6 +50,9 @@ inline std::string text_of(const OrderedJson& value) {
 std::vector<StoredMetric> metrics_of(const OrderedJson& object);
 OrderedJson json_of(const std::vector<StoredMetric>& metrics);
 
+/// {"images": 2, "first": [paths]}
+OrderedJson json_of(const std::vector<BrokenImage>& left_out);
+
 /// {"queries": ..., "rules": ..., "metrics": {...}}
 StoredEval eval_of(const OrderedJson& object);
 OrderedJson json_of(const StoredEval& eval);
