@@ -83,6 +83,30 @@ def check_messages(path, text, errors):
                           f" say option '{flag[0][2:].replace('-', '_')}'")
 
 
+# What throws raw errors of std::filesystem, unless it is given an error_code.
+RAW = re.compile(r"(?:\bfs|\bstd::filesystem)::(exists|is_directory|"
+                 r"is_regular_file|is_empty|create_directory|"
+                 r"create_directories|remove|remove_all|rename|copy|copy_file|"
+                 r"file_size|absolute|canonical|weakly_canonical)\(")
+WITH_CODE = re.compile(r",\s*\w+$")
+MAY_USE_RAW = "kith/core/path.cpp"
+
+
+def check_raw_errors(path, text, errors):
+    if path.as_posix() == MAY_USE_RAW:
+        return
+    for match in RAW.finditer(text):
+        end, depth = match.end(), 1
+        while depth and end < len(text):
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        if not WITH_CODE.search(text[match.end():end - 1]):
+            line = text.count("\n", 0, match.start()) + 1
+            errors.append(f"{path}:{line}: {match[1]}() throws a raw filesystem"
+                          " error; take the function of kith/core/path.h, or"
+                          " give it an error_code")
+
+
 def check_include(path, folder, quote, target):
     """Why the file `path` (below ROOT) may not include `target`, or None."""
     if TORCH.match(target):
@@ -131,6 +155,7 @@ def check_file(root, path, errors, warnings):
         if reason:
             errors.append(f"{path}:{number}: {reason}")
     check_messages(path, text, errors)
+    check_raw_errors(path, text, errors)
     if path.suffix in {".h", ".cuh"} and not any(map(PRAGMA_ONCE.match, lines)):
         errors.append(f"{path}:1: no #pragma once")
     length = len(lines) - (lines[-1] == "")
@@ -195,6 +220,10 @@ CASES = [
       "kith/models/a.h": ONCE + "#include <torch/torch.h>\n"}, None),
     ({"kith/losses/a.h": ONCE + "#include <torch/torch.h>\n"},
      "kith/losses/a.h:2: a header may not include torch/torch.h"),
+    ({"kith/run/a.cpp": "bool x = fs::exists(a(b));\n"},
+     "kith/run/a.cpp:1: exists() throws a raw filesystem error"),
+    ({"kith/run/a.cpp": "bool x = fs::exists(a(b), none);\n",
+      "kith/core/path.cpp": "bool x = std::filesystem::exists(a);\n"}, None),
     ({"kith/ops/cuda/a.cu": "#include <ATen/ATen.h>\n"},
      "device code may not include LibTorch"),
     ({"kith/models/a.cuh": ONCE + "#include <c10/core/Device.h>\n"},

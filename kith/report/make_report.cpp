@@ -125,7 +125,10 @@ void refuse_twice(const std::vector<std::string>& folders) {
   std::map<fs::path, std::string> known;
   for (const std::string& folder : folders) {
     // "runs/a/" is "runs/a".
-    const fs::path path = fs::weakly_canonical(folder) / "";
+    std::error_code unknown;
+    fs::path path = fs::weakly_canonical(folder, unknown);
+    if (unknown) path = full_path(folder).lexically_normal();
+    path /= "";
     const auto [found, added] = known.emplace(path.parent_path(), folder);
     if (!added) {
       throw ConfigError(folder + " and " + found->second +
