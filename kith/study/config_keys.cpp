@@ -120,6 +120,7 @@ std::vector<ConfigSection> configuration_sections() {
        option_infos<RunStart>(),
        {},
        ""}};
+  all.front().options = option_infos<DataOptions>();  // of every data set
   ConfigNode least = ConfigNode::map();
   least.set("data", ConfigNode::map()).set("name", ConfigNode::text("glyphs"));
   const ConfigNode tree = complete_config(least).tree;
