@@ -17,10 +17,10 @@ namespace kith {
 namespace {
 
 void check_encodable(const Image& image) {
-  KITH_ASSERT(image.channels == 1 || image.channels == 3);
   if (image.width <= 0 || image.height <= 0) {
     throw DataError("the picture is empty: it has no pixels to encode");
   }
+  KITH_ASSERT(image.channels == 1 || image.channels == 3);
   KITH_ASSERT(image.pixels.size() == static_cast<size_t>(image.width) *
                                          static_cast<size_t>(image.height) *
                                          static_cast<size_t>(image.channels));

@@ -130,12 +130,15 @@ TEST(Registry, NamesTheOverrideThatGaveAnUnknownName) {
 TEST(Registry, SaysItsOwnErrorsByTheKeysOfTheConfiguration) {
   expect_error<ConfigError>([] { Box({.width = 0.1}, 1); },
                             "'box.width' is too small for 'box.height'");
-  expect_shape_refused("shape:\n  name: box\n  width: 0.1\n",
-                       "r.yaml:3: 'shape.width' is too small for "
-                       "'shape.height'");
+  const auto refused = [](const std::string& yaml, const auto&... parts) {
+    expect_error<ConfigError>(
+        [&] { shape_registry().make(section(yaml), "shape", 1.0); }, parts...);
+  };
+  refused("shape:\n  name: box\n  width: 0.1\n",
+          "r.yaml:3: 'shape.width' is too small for 'shape.height'");
   // Where the default is wrong, the section is the place.
-  expect_shape_refused("shape: {name: box, height: 50}",
-                       "r.yaml:1: 'shape.width' is too small");
+  refused("shape: {name: box, height: 50}",
+          "r.yaml:1: 'shape.width' is too small");
   ConfigNode root = parse_config("shape: {name: box}", "r.yaml");
   apply_override(root, "shape.width=0.1", "--set");
   expect_error<ConfigError>(

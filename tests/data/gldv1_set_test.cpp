@@ -45,21 +45,21 @@ TEST_F(GldV1Set, TakesAnotherListAndFolder) {
               ElementsAre("train/7:jpg/ccc.jpg"));
   std::filesystem::rename(dir_.file("jpg"), dir_.file("pictures"));
   EXPECT_EQ(open({.images = "pictures"})->list().items.size(), 3u);
-  expect_refused(dir_.file("train"), "no such folder", "data.images");
+  expect_refused(dir_.file("train"), "no such folder", "'gldv1.images'");
 }
 
 TEST_F(GldV1Set, CountsMissingImages) {
   remove("train/aaa.jpg");
   remove("train/ccc.jpg");
   expect_refused("2 of 3 images are missing", "aaa.jpg", "train.csv:2",
-                 "data.missing: skip");
+                 "'gldv1.missing: skip'");
   EXPECT_THAT(contents(*open({.missing = "skip"})),
               ElementsAre("train/6:train/bbb.jpg"));
   EXPECT_THAT(log_.warnings(),
               ElementsAre(HasSubstr("2 of 3 images are missing")));
   remove("train/bbb.jpg");
   expect_error<DataError>([&] { open({.missing = "skip"}); }, "3 of 3",
-                          "data.images");
+                          "'gldv1.images'");
 }
 
 TEST_F(GldV1Set, LeavesOutImagesWithoutALandmark) {

@@ -84,7 +84,7 @@ TEST_F(GldV2Set, WorksWithoutEitherSplit) {
   EXPECT_EQ(open()->list().items.size(), 1u);
   EXPECT_FALSE(open()->list().has_query_gallery);
   remove("train_clean.csv");
-  expect_refused("neither train_clean.csv", "data.clean");
+  expect_refused("neither train_clean.csv", "'gldv2.clean'");
 }
 
 TEST_F(GldV2Set, RefusesWrongTrainingLists) {

@@ -87,7 +87,7 @@ TEST_F(InShopSet, AcceptsOtherLayouts) {
   EXPECT_THAT(open()->list().items[0].path, HasSubstr("/img_highres/WOMEN"));
   EXPECT_THAT(log_.notes(), Contains(HasSubstr("img_highres")));
   expect_error<ConfigError>([&] { open({.crop_boxes = true}); },
-                            "'data.crop_boxes'", "do not fit");
+                            "'inshop.crop_boxes'", "do not fit");
   expect_error<DataError>([&] { open({.images = "img"}); }, "no folder img");
   std::filesystem::create_directory(dir_.file("Img"));
   std::filesystem::rename(dir_.file("img_highres"), dir_.file("Img/img"));

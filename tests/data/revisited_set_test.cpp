@@ -94,7 +94,16 @@ TEST_F(RevisitedSet, AddsDistractorsToTheGallery) {
   EXPECT_THAT(list.truths[0].easy, ElementsAre(2));
 
   expect_error<ConfigError>([&] { open({.distractors = "more.txt"}); },
-                            "data.distractor_images");
+                            "'revisited.distractor_images'");
+  expect_error<ConfigError>(
+      [&] {
+        make_data_set(
+            parse_config("{name: revisited, distractors: more.txt, "
+                         "path: " +
+                             dir_.path() + "}",
+                         "r.yaml"));
+      },
+      "r.yaml:1: 'data.distractors' needs 'data.distractor_images'");
   dir_.write("more.txt", "\n\n");
   expect_error<DataError>(
       [&] { open({.distractors = "more.txt", .distractor_images = "jpg"}); },
@@ -110,7 +119,7 @@ TEST_F(RevisitedSet, AddsDistractorsToTheGallery) {
 TEST_F(RevisitedSet, TakesTheOnlyGroundTruthOrTheNamedOne) {
   dir_.write("gnd_other.json", "{}");
   expect_error<ConfigError>([&] { open(); }, "gnd_other.json, gnd_toy.json",
-                            "data.ground_truth");
+                            "'revisited.ground_truth'");
   EXPECT_EQ(open({.ground_truth = "gnd_toy.json"})->list().items.size(), 5u);
   expect_error<DataError>([&] { open({.ground_truth = "gnd_other.json"}); },
                           dir_.file("gnd_other.json: imlist is missing"));
