@@ -71,10 +71,9 @@ int fail_at_length(int status, const std::string& message) {
 }
 
 /// For an image that cannot be read: there may be more.
-std::string check_hint() {
-  return "'kith data check' with the configuration, list or folder names every "
-         "image that cannot be read";
-}
+constexpr const char* kCheckHint =
+    ". 'kith data check' names all such images; kith eval, embed and index "
+    "leave them out with --on-broken skip";
 
 /// The flags that say where a path of a configuration leads.
 std::string flags_for(const std::string& key) {
@@ -133,7 +132,7 @@ int main(int argc, char** argv) {
   } catch (const kith::ConfigError& error) {
     return fail(2, error.what());
   } catch (const kith::BrokenImageError& error) {
-    return fail(1, error.what() + (". " + check_hint()));
+    return fail(1, std::string(error.what()) + kCheckHint);
   } catch (const kith::MissingPath& error) {
     return fail(1, error.what() + flags_for(error.key()));
   } catch (const c10::Error& error) {
