@@ -196,6 +196,7 @@ RunRecord read_run(const std::string& folder) {
       log.last = metrics.last.value_or(StoredEval());
     }
   }
+  run.changes = read_run_changes(files.changes());
   run.phases = std::move(log.phases);
   run.steps = std::move(log.steps);
   run.evals = std::move(log.evals);

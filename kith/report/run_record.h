@@ -8,6 +8,7 @@
 
 #include "kith/core/config.h"
 #include "kith/run/eval_metrics.h"
+#include "kith/run/run_changes.h"
 #include "kith/run/run_log.h"
 
 namespace kith {
@@ -36,7 +37,8 @@ struct RunRecord {
   std::string rules;                    ///< Queries, gallery, self, ties.
   std::string published_source;         ///< Of RecordedMetric::published.
   std::vector<EvalMetrics::Corrupted> corruptions;
-  std::string best;      ///< "recall_any@1 97.80% at epoch 10"; may be empty.
+  std::string best;  ///< "recall_any@1 97.80% at epoch 10"; may be empty.
+  std::vector<RunChange> changes;  ///< What it went on with when resumed.
   std::string left_out;  ///< "2 images that cannot be read: ..."; or empty.
   bool finished = false;
 };

@@ -12,11 +12,12 @@ namespace kith {
 /// for TensorBoard.
 class Journal {
  public:
-  /// Goes on after `last_step`; -1: from the beginning, with nothing kept.
-  /// What a killed run wrote of later steps is removed.
-  Journal(const std::string& folder, int64_t last_step, const DataSet& data,
-          const RunEventsOptions& options)
-      : log_(RunFolder(folder).log(), last_step),
+  /// Goes on after `last_step`, with evaluations up to the step `last_eval`;
+  /// -1: from the beginning, with nothing kept. What a killed run wrote of
+  /// later ones is removed.
+  Journal(const std::string& folder, int64_t last_step, int64_t last_eval,
+          const DataSet& data, const RunEventsOptions& options)
+      : log_(RunFolder(folder).log(), last_step, last_eval),
         events_(folder, last_step + 1, data, options) {}
 
   void write(const StepRecord& record) {

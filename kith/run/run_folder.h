@@ -20,6 +20,8 @@ namespace kith {
 ///     checkpoints/last.safetensors     to go on from (checkpoint.h)
 ///     checkpoints/last.previous.safetensors    the one before it
 ///     checkpoints/best.safetensors     of the best evaluation
+///     changes.json       what it went on with another value of
+///                        (run_changes.h)
 ///     left_out.csv       images that cannot be read and were left out
 ///     diverged.txt, bad_batch.txt      why it ended, and on which images
 ///     eval/metrics.json  a later evaluation (eval_metrics.h)
@@ -44,6 +46,7 @@ class RunFolder {
   std::string checkpoints() const;
   /// `which`: "last" or "best".
   std::string checkpoint(const std::string& which = "last") const;
+  std::string changes() const { return path_ + "/changes.json"; }
   /// Images that cannot be read (kith/data/left_out.h); there if the run was
   /// asked to skip such.
   std::string left_out() const { return path_ + "/left_out.csv"; }

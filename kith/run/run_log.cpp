@@ -21,25 +21,30 @@ double rounded(double seconds) {
   return static_cast<double>(static_cast<int64_t>(seconds * 1e6 + 0.5)) / 1e6;
 }
 
-/// Whether a line is a record of a step up to last_step.
-bool is_kept(std::string_view line, int64_t last_step) {
+/// Whether a line is a record of a step up to last_step, and if it is of an
+/// evaluation, up to last_eval.
+bool is_kept(std::string_view line, int64_t last_step, int64_t last_eval) {
   try {
     const OrderedJson record = parse_json(line);
-    return record.is_object() && record.value("step", int64_t{0}) <= last_step;
+    if (!record.is_object()) return false;
+    const bool is_eval = field(record, "kind") == "eval";
+    return record.value("step", int64_t{0}) <=
+           (is_eval ? std::min(last_eval, last_step) : last_step);
   } catch (const OrderedJson::exception&) {
     return false;
   }
 }
 
-/// The complete lines that belong to steps up to last_step.
-std::string kept_lines(const std::string& text, int64_t last_step) {
+/// The complete lines that come before the first that is not kept.
+std::string kept_lines(const std::string& text, int64_t last_step,
+                       int64_t last_eval) {
   std::string kept;
   size_t begin = 0;
   while (true) {
     const size_t end = text.find('\n', begin);
     if (end == std::string::npos) return kept;
     const auto line = std::string_view(text).substr(begin, end - begin + 1);
-    if (!is_kept(line, last_step)) return kept;
+    if (!is_kept(line, last_step, last_eval)) return kept;
     kept += line;
     begin = end + 1;
   }
@@ -176,10 +181,11 @@ int64_t Phases::peak_bytes() const {
   return peak;
 }
 
-RunLog::RunLog(const std::string& path, int64_t last_step) : path_(path) {
+RunLog::RunLog(const std::string& path, int64_t last_step, int64_t last_eval)
+    : path_(path) {
   if (path_exists(path)) {
-    write_file_atomically(path,
-                          kept_lines(read_file(path, kMaxLogBytes), last_step));
+    write_file_atomically(
+        path, kept_lines(read_file(path, kMaxLogBytes), last_step, last_eval));
   }
   file_.reset(std::fopen(path.c_str(), "ab"));
   if (!file_) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -51,8 +52,10 @@ class RunLog {
  public:
   /// Opens the file to append. Records of steps after `last_step`, which a
   /// killed run may have written beyond its last checkpoint, are removed, and
-  /// so is a line that was cut off. -1: nothing is kept.
-  RunLog(const std::string& path, int64_t last_step);
+  /// so is a line that was cut off; evaluations after the step `last_eval` go
+  /// too. -1: nothing is kept.
+  RunLog(const std::string& path, int64_t last_step,
+         int64_t last_eval = std::numeric_limits<int64_t>::max());
 
   void write(const StepRecord& record);
 

@@ -4,7 +4,6 @@
 
 #include "kith/core/error.h"
 #include "kith/core/json.h"
-#include "kith/core/log.h"
 #include "kith/run/detail/stored_json.h"
 
 namespace kith {
@@ -54,6 +53,10 @@ std::string RunState::dump() const {
   for (const RunPoint& point : history) {
     json["history"].push_back(json_of(point));
   }
+  // Not there in a run that went on as it was: its file is as it always was.
+  for (const RunChange& change : changes) {
+    json["changes"].push_back(json_of(change));
+  }
   return json.dump();
 }
 
@@ -68,11 +71,10 @@ void RunState::load(const std::string& text, const std::string& path) {
       history.push_back(point_of(point));
     }
     best = best_of(json.at("best"));
-    if (json.at("threads") != torch::get_num_threads()) {
-      log_warning("the run was started with option 'threads' " +
-                  json.at("threads").dump() + " and goes on with " +
-                  std::to_string(torch::get_num_threads()) +
-                  ": results can differ in the last digits");
+    threads = count_of(json.at("threads"));
+    changes.clear();
+    for (const OrderedJson& change : field(json, "changes")) {
+      changes.push_back(change_of(change));
     }
   } catch (const OrderedJson::exception&) {
     throw DataError(path + ": the state of the run in it cannot be read");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kith/core/config.h"
+#include "kith/run/run_changes.h"
 #include "kith/run/run_metrics.h"
 
 namespace kith {
@@ -17,14 +18,15 @@ struct RunState {
   int64_t step = 0;               ///< Steps done in all.
   std::vector<RunPoint> history;  ///< All evaluations.
   std::optional<BestPoint> best;
+  std::vector<RunChange> changes;  ///< What it went on with, in order.
+  int64_t threads = 0;             ///< Of the process that wrote it.
 
   /// Nothing of the run is kept yet, no evaluation before training either.
   bool is_new() const { return step == 0 && history.empty(); }
 
   std::string dump() const;
 
-  /// DataError naming `path` if the text is not what dump() made. Warns if the
-  /// run had another number of threads.
+  /// DataError naming `path` if the text is not what dump() made.
   void load(const std::string& text, const std::string& path);
 };
 

@@ -10,6 +10,7 @@
 #include "kith/data/find_colour.h"
 #include "kith/run/run_folder.h"
 #include "kith/run/run_place.h"
+#include "kith/train/pretrained_defaults.h"
 
 namespace kith {
 namespace {
@@ -41,7 +42,7 @@ class RunRight {
 
 Trained train_once(const RunConfig& config, const std::string& folder,
                    RunRight& right, c10::Device device, bool resume,
-                   Progress& progress) {
+                   Progress& progress, const TrainControl& control) {
   const std::unique_ptr<DataSet> data = make_training_data(config);
   if (resume) {
     leave_out_as_in_run(*data, folder, config.train.workers, progress);
@@ -50,11 +51,13 @@ Trained train_once(const RunConfig& config, const std::string& folder,
   }
   Trained trained;
   trained.config = settle_colour(config, *data);
+  const std::string taken = pretrained_defaults_text(trained.config);
+  if (!resume && !taken.empty()) log_info(taken);
   record_start(trained.config.tree, folder);
   Trainer trainer(trained.config, *data, folder, device, progress);
   right.take();
-  if (resume) trainer.resume();
-  trained.last = trainer.run();
+  if (resume) trainer.resume(control.resume);
+  trained.last = trainer.run(control.stop);
   trained.best_epoch = trainer.best_epoch();
   return trained;
 }
@@ -124,15 +127,16 @@ void check_holds_no_run(const std::string& folder) {
 }
 
 EvalResult train_experiment(const RunConfig& config, const std::string& folder,
-                            c10::Device device, bool resume,
-                            Progress& progress) {
+                            c10::Device device, bool resume, Progress& progress,
+                            const TrainControl& control) {
   RunRight right(folder, resume);
   if (config.train.validation == 0 || !config.train.final) {
-    return train_once(config, folder, right, device, resume, progress).last;
+    return train_once(config, folder, right, device, resume, progress, control)
+        .last;
   }
   const RunFolder selection = RunFolder(folder).selection();
-  const Trained chosen =
-      train_once(config, selection.path(), right, device, resume, progress);
+  const Trained chosen = train_once(config, selection.path(), right, device,
+                                    resume, progress, control);
   if (chosen.best_epoch == 0) {
     throw RunError(selection.path() + ": " + config.eval.best +
                    " (eval.best) was not defined in any evaluation of the "
@@ -143,7 +147,7 @@ EvalResult train_experiment(const RunConfig& config, const std::string& folder,
            std::to_string(chosen.best_epoch) + " (" + selection.metrics() +
            "); now all training classes");
   return train_once(final_config(chosen.config, chosen.best_epoch), folder,
-                    right, device, resume, progress)
+                    right, device, resume, progress, control)
       .last;
 }
 

@@ -30,6 +30,12 @@ RunConfig final_config(const RunConfig& config, int64_t best_epoch);
 /// ConfigError if a folder holds a run, begun or ended.
 void check_holds_no_run(const std::string& folder);
 
+/// What a training may and must do beside its configuration.
+struct TrainControl {
+  ResumeOptions resume = {};
+  StopRequest stop = nullptr;
+};
+
 /// Trains as a configuration says and returns the last evaluation.
 ///
 /// Without `train.validation` that is one run in `folder`. With it there are
@@ -40,9 +46,10 @@ void check_holds_no_run(const std::string& folder);
 /// `train.folds`.
 ///
 /// `resume` continues what is there; without it a folder that holds a run is
-/// refused. RunError if another process trains in the folder.
+/// refused. RunError if another process trains in the folder; RunStopped if
+/// `control` asked for it.
 EvalResult train_experiment(const RunConfig& config, const std::string& folder,
-                            c10::Device device, bool resume,
-                            Progress& progress);
+                            c10::Device device, bool resume, Progress& progress,
+                            const TrainControl& control = {});
 
 }  // namespace kith

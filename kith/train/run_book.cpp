@@ -3,26 +3,76 @@
 #include <cmath>
 #include <utility>
 
+#include <torch/torch.h>
+
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/log.h"
+#include "kith/core/options.h"
 #include "kith/core/path.h"
 #include "kith/run/checkpoint.h"
 #include "kith/run/previous_checkpoint.h"
 #include "kith/train/eval_table.h"
 
 namespace kith {
+namespace {
+
+/// The configuration in a checkpoint, with the defaults of options that the
+/// kith that wrote it did not have yet.
+ConfigNode with_new_options(const ConfigNode& stored) {
+  try {
+    return complete_config(stored).tree;
+  } catch (const ConfigError&) {  // it names parts of a user's own
+    return stored;
+  }
+}
+
+/// ConfigError for a change of what two trainings must share: the one that
+/// chooses the epoch on held-out classes and the one that follows it.
+void check_selection(const RunChange& change, const TrainOptions& train) {
+  if (train.validation == 0 || !train.final) return;
+  if (!moves_the_end(change) && change.key != "optimizer.lr") return;
+  throw ConfigError(
+      "'" + change.key +
+      "' of a run that chooses its epoch on held-out classes "
+      "(train.validation) stays " +
+      change.before +
+      ": the training on all classes follows the schedule of the one that "
+      "chose. Start a new run, or extend the one on all classes once it is "
+      "finished");
+}
+
+[[noreturn]] void throw_is_beyond(const RunChange& change,
+                                  const RunState& state) {
+  throw ConfigError("'" + change.key + "' is " + change.after +
+                    ", but the run has already done " +
+                    std::to_string(state.epoch) + " epochs, " +
+                    std::to_string(state.step) +
+                    " steps; a run that goes on needs more");
+}
+
+}  // namespace
 
 RunBook::RunBook(BookParts parts, std::string folder)
     : parts_(std::move(parts)), folder_(std::move(folder)) {}
 
 bool RunBook::is_finished() const {
   const TrainOptions& train = parts_.config.train;
-  return state_.epoch == train.last_epoch() ||
+  return state_.epoch >= train.last_epoch() ||
          (train.steps > 0 && state_.step >= train.steps);
 }
 
-void RunBook::begin() const {
+bool RunBook::is_evaluation_due() const {
+  const EvalOptions& eval = parts_.config.eval;
+  if (!eval.evaluates() || state_.step == 0) return false;
+  if (!state_.history.empty() && state_.history.back().step == state_.step) {
+    return false;
+  }
+  return is_finished() || (eval.every > 0 && state_.step_in_epoch == 0 &&
+                           state_.epoch % eval.every == 0);
+}
+
+void RunBook::begin() {
   make_folders(folder_.checkpoints());
   parts_.guard.begin();
   folder_.write_config(parts_.config.tree);
@@ -31,13 +81,19 @@ void RunBook::begin() const {
   if (parts_.data.skips_broken()) {
     write_left_out(folder_.left_out(), parts_.data.left_out());
   }
+  // Of a run that is extended: it is not finished any more.
+  remove_file(folder_.metrics());
+  if (state_.changes.size() == known_changes_) return;
+  // After config.yaml: who is killed in between finds the changes once more.
+  save_last();
+  write_run_changes(folder_.changes(), state_.changes);
 }
 
-bool RunBook::resume() {
+bool RunBook::resume(const ResumeOptions& options) {
   const std::string path = folder_.checkpoint("last");
   if (path_exists(path)) {
     try {
-      resume_from(path);
+      resume_from(path, options);
     } catch (const DataError& error) {
       throw DataError(error.what() + remedy_to_resume(path));
     }
@@ -50,25 +106,70 @@ bool RunBook::resume() {
   return false;
 }
 
-void RunBook::resume_from(const std::string& path) {
+void RunBook::resume_from(const std::string& path,
+                          const ResumeOptions& options) {
   const CheckpointInfo info = read_checkpoint_info(path);
-  const std::string changed = first_difference(parts_.config.tree, info.config);
-  if (!changed.empty()) {
-    throw ConfigError("'" + changed +
-                      "' differs from the configuration the run was started "
-                      "with (" +
-                      folder_.config() + "); resume needs the same");
+  std::vector<RunChange> changes =
+      config_changes(with_new_options(info.config), parts_.config.tree);
+  for (const RunChange& change : changes) {
+    check_may_change(change, options, folder_.path());
+    check_selection(change, parts_.config.train);
   }
   load_checkpoint(path,
                   {parts_.net, parts_.others(), &parts_.optimizer.state()});
   state_.load(info.progress, path);
+  known_changes_ = state_.changes.size();
   log_info("resumed after step " + std::to_string(state_.step));
+  const int64_t threads = torch::get_num_threads();
+  if (state_.threads != threads) {
+    changes.push_back({0, 0, "threads", std::to_string(state_.threads),
+                       std::to_string(threads)});
+  }
+  accept(std::move(changes));
+}
+
+/// Notes what the run goes on with; ConfigError if it cannot end where it now
+/// should.
+void RunBook::accept(std::vector<RunChange> changes) {
+  std::vector<std::string> texts;
+  const bool is_over = is_finished() && !is_evaluation_due();
+  for (RunChange& change : changes) {
+    if (is_finished() && moves_the_end(change)) throw_is_beyond(change, state_);
+    if (is_over) {
+      if (keeps_the_numbers(change)) continue;
+      log_warning("the run is finished: " + change.key + " stays " +
+                  change.before + " in it");
+      continue;
+    }
+    change.epoch = state_.epoch;
+    change.step = state_.step;
+    texts.push_back(
+        change.key + " " + change.after + " (was " + change.before + ")" +
+        (change.key == "threads" ? ", so results can differ in the last digits"
+                                 : ""));
+    state_.changes.push_back(std::move(change));
+  }
+  if (!texts.empty()) log_info("the run goes on with " + join(texts));
+  if (has_changed("eval.best") && state_.best) {
+    log_info("the best checkpoint was chosen by " + state_.best->metric +
+             " and is chosen anew, by evaluations from now on");
+    state_.best.reset();
+  }
+}
+
+bool RunBook::has_changed(const std::string& key) const {
+  for (size_t i = known_changes_; i < state_.changes.size(); ++i) {
+    if (state_.changes[i].key == key) return true;
+  }
+  return false;
 }
 
 void RunBook::open_journal() {
   const int64_t last_step = state_.is_new() ? -1 : state_.step;
+  const int64_t last_eval =
+      state_.history.empty() ? -1 : state_.history.back().step;
   journal_.emplace(
-      folder_.path(), last_step, parts_.data,
+      folder_.path(), last_step, last_eval, parts_.data,
       RunEventsOptions{parts_.config.log.examples,
                        static_cast<uint64_t>(parts_.config.train.seed)});
 }

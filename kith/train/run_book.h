@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kith/models/embedding_net.h"
 #include "kith/run/journal.h"
@@ -38,12 +39,20 @@ class RunBook {
   /// Whether all epochs, or all steps that are wanted, are done.
   bool is_finished() const;
 
-  /// Makes the folder of the run and writes its configuration.
-  void begin() const;
+  /// Whether the network as it is should be evaluated, and was not yet.
+  bool is_evaluation_due() const;
+
+  /// Makes the folder of the run and writes its configuration and, if it goes
+  /// on with changes, these and a checkpoint that has them.
+  void begin();
 
   /// Continues from the last checkpoint; false if there is none. ConfigError
-  /// if it was made with another configuration, DataError if it is damaged.
-  bool resume();
+  /// if the run cannot go on with this configuration (see check_may_change),
+  /// DataError if the checkpoint is damaged.
+  bool resume(const ResumeOptions& options = {});
+
+  /// Whether the run, as resumed, goes on with another value of a key.
+  bool has_changed(const std::string& key) const;
 
   /// Opens the journal; a run that is resumed goes on with it.
   void open_journal();
@@ -69,11 +78,13 @@ class RunBook {
   void check_weights() const;
 
  private:
-  void resume_from(const std::string& path);
+  void resume_from(const std::string& path, const ResumeOptions& options);
+  void accept(std::vector<RunChange> changes);
 
   BookParts parts_;
   RunFolder folder_;
   RunState state_;
+  size_t known_changes_ = 0;  ///< Of those in the state, before this resume.
   std::optional<Journal> journal_;
 };
 

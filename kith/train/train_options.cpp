@@ -84,6 +84,13 @@ int64_t TrainOptions::last_epoch() const {
   return stop_epoch > 0 ? std::min(stop_epoch, all) : all;
 }
 
+const char* TrainOptions::end_key() const {
+  if (steps > 0) return "train.steps";
+  return stop_epoch > 0 && stop_epoch < head_epochs + epochs
+             ? "train.stop_epoch"
+             : "train.epochs";
+}
+
 void EvalOptions::describe(OptionSet& set) {
   set.add("protocol", protocol,
           "Who is searched among whom; absent: the one that the data set is "

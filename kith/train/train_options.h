@@ -40,6 +40,10 @@ struct TrainOptions {
   /// stop_epoch if it is set.
   int64_t last_epoch() const;
 
+  /// The key that says when training ends: "train.epochs", or one that ends it
+  /// earlier.
+  const char* end_key() const;
+
   void describe(OptionSet& set);
 };
 

@@ -194,22 +194,59 @@ int64_t Trainer::steps_done() const { return book_->state().step; }
 
 int64_t Trainer::best_epoch() const { return book_->best_epoch(); }
 
-void Trainer::resume() {
-  if (!book_->resume()) return;
+void Trainer::resume(const ResumeOptions& options) {
+  if (!book_->resume(options)) return;
+  if (book_->has_changed("train.epochs")) tell_schedule();
   has_weights_ = true;
   if (book_->state().step > 0) gradients_->resume();
 }
 
-EvalResult Trainer::run() {
+/// A schedule is a function of the epoch and of how many there are.
+void Trainer::tell_schedule() const {
+  const RunState& state = book_->state();
+  const TrainOptions& train = config_.train;
+  const int64_t next = state.epoch + (state.step_in_epoch > 0 ? 1 : 0);
+  const double rate =
+      optimizer_->base_lr() *
+      schedule_->factor(
+          static_cast<double>(std::max<int64_t>(next - train.head_epochs, 0)),
+          static_cast<double>(train.epochs));
+  char text[16];
+  std::snprintf(text, sizeof(text), "%.1e", rate);
+  log_info("the schedule goes on over " + std::to_string(train.epochs) +
+           " epochs from epoch " + std::to_string(next + 1) +
+           " on, where the learning rate is " + text);
+}
+
+/// Keeps what was done and ends the run for now.
+void Trainer::stop_here() {
+  if (book_->state().step > 0) book_->save_last();
+  throw RunStopped(book_->state().step);
+}
+
+EvalResult Trainer::run(StopRequest stop) {
+  stop_ = stop;
+  try {
+    return train_to_end();
+  } catch (const StopSeen&) {  // while images were embedded
+    stop_here();
+  }
+}
+
+EvalResult Trainer::train_to_end() {
   start_weights();
-  book_->begin();
   const bool evaluates = config_.eval.evaluates();
-  if (book_->is_finished()) {  // resumed after the end
+  const RunState& state = book_->state();
+  if (book_->is_finished() && !book_->is_evaluation_due()) {
+    log_info("the run is finished: " + std::to_string(state.epoch) +
+             " epochs, " + std::to_string(state.step) +
+             " steps; resumed with a larger " + config_.train.end_key() +
+             " it goes on");
     book_->write_metrics();
     return evaluates ? evaluate_now() : EvalResult();
   }
+  book_->begin();
   book_->open_journal();
-  const RunState& state = book_->state();
   if (state.epoch < config_.train.head_epochs) {
     log_info("epochs: " + std::to_string(config_.train.head_epochs) +
              " of the head and what the loss learns, then " +
@@ -220,15 +257,18 @@ EvalResult Trainer::run() {
     book_->save_last();
   }
   EvalResult result;
-  while (!book_->is_finished()) {
-    train_epoch();
-    const int64_t every = config_.eval.every;
-    if (evaluates &&
-        (book_->is_finished() || (every > 0 && state.epoch % every == 0))) {
+  const auto finish_epoch = [&] {
+    if (book_->is_evaluation_due()) {
       result = record_evaluation();
       book_->keep_if_best(result);
     }
     book_->save_last();
+  };
+  if (book_->is_evaluation_due()) finish_epoch();  // it was stopped before
+  while (!book_->is_finished()) {
+    train_epoch();
+    if (is_stop_asked()) stop_here();
+    finish_epoch();
   }
   book_->write_metrics();
   log_info(totals_->summary());
@@ -280,6 +320,10 @@ void Trainer::train_epoch() {
                   record.lr);
     progress_.advance(state.step_in_epoch, note);
     const int64_t every = train.checkpoint_steps;
+    if (!last && is_stop_asked()) {
+      progress_.finish();
+      stop_here();
+    }
     if (every > 0 && state.step % every == 0 && !last) book_->save_last();
   }
   progress_.finish();
@@ -302,12 +346,14 @@ EmbedOptions Trainer::embed_options() {
 }
 
 Tensor Trainer::embed_images(const std::vector<int64_t>& images) {
-  return embed(*net_, data_, images, embed_options(), progress_);
+  StoppableProgress progress(progress_, stop_);
+  return embed(*net_, data_, images, embed_options(), progress);
 }
 
 EmbeddedSplit Trainer::embed_now() {
   start_weights();
-  return evaluator_->embed(*net_, embed_options(), progress_);
+  StoppableProgress progress(progress_, stop_);
+  return evaluator_->embed(*net_, embed_options(), progress);
 }
 
 EvalResult Trainer::evaluate_now() { return evaluator_->score(embed_now()); }

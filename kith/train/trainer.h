@@ -7,7 +7,9 @@
 #include "kith/core/progress.h"
 #include "kith/data/data_set.h"
 #include "kith/eval/evaluator.h"
+#include "kith/run/run_changes.h"
 #include "kith/run/run_log.h"
+#include "kith/train/run_stop.h"
 #include "kith/train/trainer_parts.h"
 
 namespace kith {
@@ -63,15 +65,16 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  /// Continues from the last checkpoint, if there is one. ConfigError if it
-  /// was made with another configuration. DataError if it is damaged; tells
+  /// Continues from the last checkpoint, if there is one, for as many epochs as
+  /// the configuration says now. What else may change check_may_change() says:
+  /// ConfigError for the rest. DataError if the checkpoint is damaged; tells
   /// whether the one before it can be used.
-  void resume();
+  void resume(const ResumeOptions& options = {});
 
   /// Trains to the end and returns the last evaluation, which is empty if
   /// `eval.split` is none. Throws RunError on NaN, or if memory does not
-  /// suffice.
-  EvalResult run();
+  /// suffice, and RunStopped if a stop was asked for.
+  EvalResult run(StopRequest stop = nullptr);
 
   /// Takes a few steps and keeps nothing of them. Writes no files. The trainer
   /// is of no use afterwards.
@@ -99,6 +102,10 @@ class Trainer {
   Tensor embed_images(const std::vector<int64_t>& images);
   void start_progress(const Epoch& epoch);
   void train_epoch();
+  EvalResult train_to_end();
+  void tell_schedule() const;
+  bool is_stop_asked() const { return stop_ != nullptr && *stop_; }
+  [[noreturn]] void stop_here();
   EvalResult record_evaluation();
 
   RunConfig config_;
@@ -119,6 +126,7 @@ class Trainer {
   std::unique_ptr<RunBook> book_;
   std::unique_ptr<StepTotals> totals_;
   std::unique_ptr<GradientWatch> gradients_;
+  StopRequest stop_ = nullptr;
   bool has_weights_ = false;  ///< Those to start from, or resumed ones.
 };
 

@@ -66,6 +66,20 @@ StepRecord TrainingStep::take(const Batch& batch, RunState& state,
   return record;
 }
 
+/// Epochs of the schedule. One that goes on over more or fewer of them does so
+/// from the next epoch, so that where in an epoch a run was stopped makes no
+/// difference.
+int64_t TrainingStep::schedule_epochs(const RunState& state) const {
+  const int64_t began = state.step - state.step_in_epoch;
+  for (const RunChange& change : state.changes) {
+    if (change.key == "train.epochs" && change.epoch == state.epoch &&
+        change.step > began) {
+      return std::stoll(change.before);
+    }
+  }
+  return options_.epochs;
+}
+
 /// The schedule begins after the epochs of the head alone, which have the full
 /// rate.
 double TrainingStep::schedule_factor(const RunState& state,
@@ -75,7 +89,7 @@ double TrainingStep::schedule_factor(const RunState& state,
                       static_cast<double>(steps_in_epoch);
   return parts_.schedule.factor(
       static_cast<double>(state.epoch - options_.head_epochs) + done,
-      static_cast<double>(options_.epochs));
+      static_cast<double>(schedule_epochs(state)));
 }
 
 void TrainingStep::compute_gradients(const Batch& batch, const RunState& state,

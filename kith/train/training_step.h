@@ -58,6 +58,7 @@ class TrainingStep {
   void compute_gradients(const Batch& batch, const RunState& state,
                          StepRecord& record, PhaseMeter& meter);
   std::optional<Mixup> draw_mixup_of(const RunState& state) const;
+  int64_t schedule_epochs(const RunState& state) const;
   double schedule_factor(const RunState& state, int64_t steps_in_epoch) const;
   void make_room(const Batch& batch, int64_t step);
 

@@ -203,6 +203,10 @@ TEST(RunSection, HasFactsAndTheConfiguration) {
               HasSubstr("not finished: step 40, in epoch 4 of 4"));
   apply_override(report.runs[0].config, "train.head_epochs=1");
   EXPECT_THAT(run_section(report), HasSubstr("in epoch 4 of 1 + 4"));
+  EXPECT_THAT(run_section(report), Not(HasSubstr("Changed on the way")));
+  report.runs[0].changes = {{2, 20, "train.epochs", "2", "4"}};
+  EXPECT_THAT(run_section(report),
+              HasSubstr("after epoch 2, step 20: train.epochs 2 → 4"));
 }
 
 TEST(StepSums, AStepStandsForThoseThatWereNotLogged) {

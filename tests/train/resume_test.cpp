@@ -251,7 +251,6 @@ TEST(ResumedRun, RefusesAChangedConfigurationAndNamesTheKey) {
   ASSERT_TRUE(run_interrupted(tiny_config({}), data, folder, 9));
   const std::vector<std::pair<std::string, std::string>> changes = {
       {"loss.t2=0.02", "'loss.t2'"},
-      {"train.epochs=4", "'train.epochs'"},
       {"train.seed=1", "'train.seed'"},
       {"model.head.dim=8", "'model.head.dim'"},
       {"augment=[]", "'augment'"},

@@ -54,6 +54,20 @@ std::string state_of(const RunRecord& run) {
          count_text(last.epoch + 1) + (epochs.empty() ? "" : " of " + epochs);
 }
 
+/// "after epoch 30: train.epochs 30 to 60"
+std::string changes_of(const RunRecord& run) {
+  std::vector<std::string> texts;
+  for (const RunChange& change : run.changes) {
+    const auto shown = [](const std::string& value) {
+      return value.empty() ? std::string(kDash) : value;
+    };
+    texts.push_back("after epoch " + count_text(change.epoch) + ", step " +
+                    count_text(change.step) + ": " + change.key + " " +
+                    shown(change.before) + " → " + shown(change.after));
+  }
+  return texts.empty() ? kDash : join(texts, "; ");
+}
+
 /// Images of its data set that cannot be read.
 std::string left_out_of(const RunRecord& run) {
   return run.left_out.empty() ? std::string(kDash) : run.left_out;
@@ -107,6 +121,7 @@ const std::vector<Row>& rows() {
          const std::string epochs = epochs_of(run);
          return epochs.empty() ? std::string(kDash) : epochs;
        }},
+      {"Changed on the way", changes_of},
       {"Seed",
        [](const RunRecord& run) {
          return facts_text(run, {{"", "train.seed"}});
@@ -130,11 +145,15 @@ std::string run_section(const Report& report) {
   if (report.runs.empty()) return "";
   HtmlTable table =
       table_of_runs(report, "", "Facts of the runs", /*numbers=*/false);
+  const bool any_changed =
+      std::any_of(report.runs.begin(), report.runs.end(),
+                  [](const RunRecord& run) { return !run.changes.empty(); });
   const bool any_left_out =
       std::any_of(report.runs.begin(), report.runs.end(),
                   [](const RunRecord& run) { return !run.left_out.empty(); });
   for (const Row& row : rows()) {
     if (row.text == left_out_of && !any_left_out) continue;
+    if (row.text == changes_of && !any_changed) continue;
     std::vector<HtmlCell> cells = {{row.title, ""}};
     for (const RunRecord& run : report.runs) {
       cells.push_back({row.text(run), "", row.code});

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "kith/run/run_changes.h"
 #include "kith/run/run_metrics.h"
 
 namespace kith {
@@ -64,5 +65,9 @@ OrderedJson json_of(const RunPoint& point);
 /// {"metric": ..., "value": ..., "epoch": ..., "step": ...}, or null.
 std::optional<BestPoint> best_of(const OrderedJson& object);
 OrderedJson json_of(const std::optional<BestPoint>& best);
+
+/// {"epoch": ..., "step": ..., "key": ..., "old": ..., "new": ...}
+RunChange change_of(const OrderedJson& object);
+OrderedJson json_of(const RunChange& change);
 
 }  // namespace kith
