@@ -1,6 +1,7 @@
 // `kith list`, and the help and errors of the program as a whole.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -10,6 +11,7 @@
 #include "kith/core/file.h"
 #include "tests/cli/run_program.h"
 #include "tests/support/paths.h"
+#include "tests/support/temp_dir.h"
 
 namespace kith {
 namespace {
@@ -115,6 +117,70 @@ TEST(ListCommand, TheObjectivesPageIsUpToDate) {
          "build/release/kith list --markdown > docs/objectives.md";
 }
 
+TEST(ListCommand, ThePagesOfKeysAndNamesAreUpToDate) {
+  for (const auto& [kind, file] :
+       {std::pair("keys", "docs/configuration_keys.md"),
+        std::pair("names", "docs/names.md")}) {
+    const std::string page = expect_success({"list", kind, "--markdown"}).out;
+    EXPECT_TRUE(read_file(source_dir() + "/" + file, 1 << 24) == page)
+        << "The program has other descriptions than its page. From the "
+           "checkout: build/release/kith list "
+        << kind << " --markdown > " << file;
+  }
+}
+
+TEST(ListCommand, ShowsOnePart) {
+  const std::string text = expect_success({"list", "losses", "margin"}).out;
+  EXPECT_TRUE(text.starts_with("margin: ")) << text;
+  EXPECT_THAT(text, HasSubstr("\n  source: "));
+  EXPECT_THAT(text, HasSubstr("\n  cost: "));
+  EXPECT_THAT(text, HasSubstr("beta"));
+  EXPECT_EQ(text.find("margin_all:"), std::string::npos);
+  const Json json =
+      Json::parse(expect_success({"list", "losses", "margin", "--json"}).out);
+  ASSERT_EQ(json.at("losses").size(), 1u);
+  EXPECT_EQ(json.at("losses").at(0).at("name"), "margin");
+  expect_failure(2, {"list", "losses", "margn"},
+                 {"unknown loss 'margn'", "did you mean 'margin'?"});
+  expect_failure(2, {"list", "recipes", "x"}, {"leave out 'x'"});
+}
+
+TEST(ListCommand, ShowsKeysOfConfigurations) {
+  const std::string text = expect_success({"list", "keys", "train"}).out;
+  EXPECT_THAT(text, HasSubstr("train.epochs = 10\n"));
+  EXPECT_EQ(text.find("loss."), std::string::npos);
+  const Json one =
+      Json::parse(
+          expect_success({"list", "keys", "train.epochs", "--json"}).out)
+          .at("keys");
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one.at(0).at("default"), "10");
+  EXPECT_EQ(one.at(0).at("type"), "int");
+  EXPECT_THAT(expect_success({"list", "keys", "loss.margin"}).out,
+              HasSubstr("loss.margin (triplet) = "));
+  EXPECT_THAT(expect_success({"list", "keys", "augment"}).out,
+              HasSubstr("augment[].degrees (affine)"));
+  expect_failure(2, {"list", "keys", "train.epoch"},
+                 {"no key 'train.epoch'", "did you mean 'train.epochs'?"});
+}
+
+TEST(ListCommand, ShowsNamesOfOtherLibraries) {
+  EXPECT_THAT(expect_success({"list", "names", "tripletmarginloss"}).out,
+              HasSubstr("loss TripletMarginLoss (pytorch-metric-learning): "
+                        "triplet_all, triplet"));
+  EXPECT_THAT(expect_success({"list", "names", "batch_hard"}).out,
+              HasSubstr("HardTripletsMiner (open-metric-learning)"));
+  const Json json =
+      Json::parse(expect_success({"list", "names", "--json"}).out);
+  EXPECT_GT(json.at("names").size(), 50u);
+  expect_failure(2, {"list", "names", "NoSuchLoss"}, {"'NoSuchLoss'"});
+}
+
+TEST(ListCommand, OnlySomeKindsArePages) {
+  expect_failure(2, {"list", "losses", "--markdown"},
+                 {"--markdown makes the page of", "not of losses"});
+}
+
 TEST(ListCommand, ThePageShowsPartsOfEveryKind) {
   const std::string page = expect_success({"list", "--markdown"}).out;
   EXPECT_THAT(page, HasSubstr("| [`recall_at_k`](#loss-recall_at_k) |"));
@@ -203,6 +269,31 @@ TEST(Program, RefusesWhatIsNoCommand) {
   expect_failure(2, {"loss"}, {"name", "kith loss --help"});
   expect_failure(2, {"list", "losses", "--device", "tpu"},
                  {"unknown option '--device'"});
+}
+
+TEST(Program, SaysTheExitCodes) {
+  const std::string help = expect_success({"--help"}).out;
+  for (const char* line :
+       {"Exit codes", "\n  0 ", "\n  1 ", "\n  2 ", "\n  130 ", "\n  143 "}) {
+    EXPECT_THAT(help, HasSubstr(line));
+  }
+}
+
+TEST(Program, SaysWhatKithCallsAPartAndThatAPluginMayHaveIt) {
+  expect_failure(2, {"bench", "loss:TripletMarginLoss"},
+                 {"unknown loss 'TripletMarginLoss'; kith calls it "
+                  "'triplet_all' or 'triplet'."});
+  expect_failure(2, {"bench", "loss:my_own"},
+                 {"unknown loss 'my_own'", "kith --plugin FILE COMMAND"});
+}
+
+TEST(Program, SaysInItsOwnWordsThatAFolderCannotBeMade) {
+  const TempDir dir;
+  const std::string out = dir.write("file", "") + "/below";
+  const ProgramResult result =
+      expect_failure(1, {"data", "make", "glyphs", "--out", out},
+                     {out, "cannot make the folder: Not a directory"});
+  EXPECT_EQ(result.err.find("filesystem error"), std::string::npos);
 }
 
 TEST(Program, RefusesAPluginThatCannotBeLoaded) {
