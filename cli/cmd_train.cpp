@@ -5,10 +5,12 @@
 #include "cli/common.h"
 #include "cli/dry_run.h"
 #include "cli/metrics_report.h"
+#include "cli/stop_signals.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/path.h"
+#include "kith/core/quote.h"
 #include "kith/data/check.h"
 #include "kith/run/eval_metrics.h"
 #include "kith/run/run_folder.h"
@@ -24,6 +26,7 @@ struct TrainFlags {
   std::vector<std::string> overrides;
   int64_t seed = -1;
   bool resume = false;
+  bool allow_lr = false;
   bool print_config = false;
   bool dry_run = false;
   bool json = false;
@@ -43,6 +46,9 @@ void find_start(const RunFolder& run, ConfigNode& user) {
 }
 
 RunConfig read_config(const TrainFlags& flags) {
+  if (flags.allow_lr && !flags.resume) {
+    throw ConfigError("--allow-lr goes with --resume");
+  }
   std::string path = flags.config;
   if (path.empty()) {
     if (!flags.resume || flags.out.empty()) {
@@ -98,6 +104,41 @@ void print_config(RunConfig config) {
   std::printf("%s", to_yaml(config.tree).c_str());
 }
 
+/// The command that continues the run, with the flags that its numbers hang
+/// on.
+std::string resume_command(const TrainFlags& flags, const std::string& folder) {
+  std::string text = "kith";
+  for (const std::string& plugin : loaded_plugins()) {
+    text += " --plugin " + shell_word(plugin);
+  }
+  text += " train --resume --out " + shell_word(folder);
+  if (flags.device.device != "auto") {
+    text += " --device " + shell_word(flags.device.device);
+  }
+  if (flags.device.threads > 0) {
+    text += " --threads " + std::to_string(flags.device.threads);
+  }
+  return text;
+}
+
+/// Trains until the end or until a signal asks it to stop.
+EvalResult train_or_stop(const TrainFlags& flags, const RunConfig& config,
+                         const std::string& folder) {
+  const c10::Device device = flags.device.apply();
+  const StopSignals signals;
+  try {
+    return train_experiment(
+        config, folder, device, flags.resume, progress_bar(),
+        {.resume = {.new_lr = flags.allow_lr}, .stop = signals.request()});
+  } catch (const RunStopped& stopped) {
+    progress_bar().erase();
+    std::fprintf(stderr, "kith: stopped after step %lld; go on with: %s\n",
+                 static_cast<long long>(stopped.step()),
+                 printable(resume_command(flags, folder)).c_str());
+    throw ProgramEnd{128 + signals.first()};
+  }
+}
+
 void run_train(const TrainFlags& flags) {
   const RunConfig config = read_config(flags);
   if (flags.print_config) return print_config(config);
@@ -105,12 +146,17 @@ void run_train(const TrainFlags& flags) {
     print_dry_run(flags, config);
     return;
   }
-  const c10::Device device = flags.device.apply();
   const std::string folder = run_folder(flags);
   if (!flags.resume) check_holds_no_run(folder);
-  const EvalResult result =
-      train_experiment(config, folder, device, flags.resume, progress_bar());
-  log_info("the run is in " + folder);
+  // As it was, it has nothing left to train.
+  const bool was_finished = flags.resume && flags.config.empty() &&
+                            flags.overrides.empty() &&
+                            RunFolder(folder).is_finished();
+  const EvalResult result = train_or_stop(flags, config, folder);
+  log_info(was_finished
+               ? "to extend the run: " + resume_command(flags, folder) +
+                     " --set " + config.train.end_key() + "=N"
+               : "the run is in " + folder);
   if (flags.json) {
     std::printf("%s", eval_metrics_json({result}).c_str());
   } else if (config.eval.evaluates()) {
@@ -137,7 +183,10 @@ void add_train(CLI::App& app) {
   command->add_option("--seed", flags->seed, "Same as --set train.seed=N")
       ->check(integer(0));
   command->add_flag("--resume", flags->resume,
-                    "Continue the run in --out to the same numbers");
+                    "Continue the run in --out to the same numbers; with --set "
+                    "train.epochs=N it is extended");
+  command->add_flag("--allow-lr", flags->allow_lr,
+                    "With --resume: go on with another optimizer.lr");
   command->add_flag("--print-config", flags->print_config,
                     "Print the whole configuration with every default, and "
                     "stop");

@@ -38,6 +38,11 @@ bool is_part_kind(const std::string& kind);
 /// The libraries that --plugin named, in order.
 std::vector<std::string>& loaded_plugins();
 
+/// Ends the program with this exit code; what there was to say is said.
+struct ProgramEnd {
+  int status = 0;
+};
+
 /// --device and --threads.
 struct DeviceFlags {
   std::string device = "auto";

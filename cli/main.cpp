@@ -124,6 +124,8 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     return 0;
+  } catch (const kith::ProgramEnd& end) {
+    return end.status;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
     return fail_at_length(2, kith::usage_problem(app, error));

@@ -1,11 +1,12 @@
-// A training that is killed at any moment and resumed ends like one that was
-// not.
+// A training that is killed at any moment, or asked to stop, and resumed ends
+// like one that was not.
 
 #include <csignal>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "kith/io/safetensors.h"
@@ -87,6 +88,67 @@ TEST(TrainCommand, KilledAndResumedItEndsInTheSameBytes) {
   EXPECT_EQ(contents(broken + "/metrics.json"),
             contents(whole + "/metrics.json"));
 }
+
+/// Exit codes are those that a shell has for a program that a signal ended.
+class SignalledTraining : public ::testing::TestWithParam<int> {};
+
+TEST_P(SignalledTraining, WritesACheckpointAndSaysHowToGoOn) {
+  const TempDir folder;
+  const std::string config = folder.write("tiny.yaml", kTinyConfig);
+  const std::string whole = folder.file("whole");
+  const std::string broken = folder.file("broken");
+  const std::vector<std::string> few = {"--set", "train.epochs=40", "--set",
+                                        "eval.every=20"};
+  expect_success(train_arguments(config, whole, few));
+
+  ProgramOptions options;
+  options.signal = GetParam();
+  options.kill_when = [&] { return count_lines(broken + "/log.jsonl") >= 10; };
+  const ProgramResult stopped =
+      run_kith(train_arguments(config, broken, few), options);
+  EXPECT_EQ(stopped.exit_code, 128 + GetParam()) << stopped.err;
+  EXPECT_EQ(stopped.signal, 0);
+  EXPECT_EQ(stopped.out, "");
+  EXPECT_THAT(stopped.err,
+              ::testing::EndsWith("; go on with: kith train --resume --out " +
+                                  broken + " --device cpu --threads 1\n"));
+  EXPECT_FALSE(std::filesystem::exists(broken + "/metrics.json"));
+
+  const ProgramResult last =
+      expect_success({"train", "--resume", "--out", broken, "--device", "cpu",
+                      "--threads", "1"});
+  // Though no step but those that end an epoch has a checkpoint otherwise.
+  const int steps = count_lines(broken + "/log.jsonl");
+  EXPECT_EQ(steps, count_lines(whole + "/log.jsonl"));
+  EXPECT_THAT(last.err, ::testing::HasSubstr("resumed after step"));
+  EXPECT_EQ(contents(broken + "/metrics.json"),
+            contents(whole + "/metrics.json"));
+  for (const char* name : {"last", "best"}) {
+    const std::string file =
+        std::string("/checkpoints/") + name + ".safetensors";
+    expect_same_tensors(broken + file, whole + file);
+  }
+}
+
+TEST_P(SignalledTraining, ASecondSignalEndsItAtOnce) {
+  const TempDir folder;
+  const std::string config = folder.write("tiny.yaml", kTinyConfig);
+  const std::string run = folder.file("run");
+  ProgramOptions options;
+  options.signal = GetParam();
+  options.insist = true;
+  options.kill_when = [&] { return count_lines(run + "/log.jsonl") >= 1; };
+  // Steps of more than a second: the second signal comes within one.
+  const ProgramResult result = run_kith(
+      train_arguments(config, run,
+                      {"--set", "model.input.size=128", "--set",
+                       "model.backbone.width=64", "--set", "sampler.batch=48"}),
+      options);
+  EXPECT_EQ(result.signal, GetParam()) << result.exit_code << result.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, SignalledTraining,
+                         ::testing::Values(SIGINT, SIGTERM));
 
 }  // namespace
 }  // namespace kith

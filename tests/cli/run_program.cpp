@@ -62,6 +62,9 @@ struct Pipe {
 /// In the child, between fork and exec: nothing that allocates.
 [[noreturn]] void become(char* const* argv, const char* folder, const Pipe& out,
                          const Pipe& err) {
+  // A shell that starts the tests in the background has them ignored.
+  ::signal(SIGINT, SIG_DFL);
+  ::signal(SIGTERM, SIG_DFL);
   const int null = ::open("/dev/null", O_RDONLY);
   if (null >= 0 && ::dup2(null, STDIN_FILENO) >= 0 &&
       ::dup2(out.write_end, STDOUT_FILENO) >= 0 &&
@@ -76,7 +79,10 @@ struct Pipe {
 /// options say so.
 void watch(pid_t child, const ProgramOptions& options, Pipe& out, Pipe& err,
            ProgramResult& result) {
+  constexpr std::chrono::milliseconds kBetweenSignals{50};
   const Clock::time_point end = Clock::now() + options.timeout;
+  Clock::time_point next_signal = Clock::now();
+  bool signalled = false;
   bool killed = false;
   while (out.read_end >= 0 || err.read_end >= 0) {
     std::array<pollfd, 2> waiting = {pollfd{out.read_end, POLLIN, 0},
@@ -85,11 +91,17 @@ void watch(pid_t child, const ProgramOptions& options, Pipe& out, Pipe& err,
       if (waiting[0].revents != 0) out.drain(result.out);
       if (waiting[1].revents != 0) err.drain(result.err);
     }
-    const bool late = Clock::now() > end;
-    if (!killed && (late || (options.kill_when && options.kill_when()))) {
+    const bool may_signal = !signalled || options.insist;
+    if (may_signal && Clock::now() >= next_signal && options.kill_when &&
+        options.kill_when()) {
+      ::kill(child, options.signal);
+      signalled = true;
+      next_signal = Clock::now() + kBetweenSignals;
+    }
+    if (!killed && Clock::now() > end) {
       ::kill(child, SIGKILL);
       killed = true;
-      if (late) ADD_FAILURE() << "the program did not end in time";
+      ADD_FAILURE() << "the program did not end in time";
     }
   }
 }

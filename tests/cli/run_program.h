@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -21,7 +22,9 @@ struct ProgramResult {
 struct ProgramOptions {
   std::string folder = {};                    ///< Where it runs.
   std::chrono::seconds timeout{300};          ///< Then it is killed.
-  std::function<bool()> kill_when = nullptr;  ///< SIGKILL once this is true.
+  std::function<bool()> kill_when = nullptr;  ///< A signal once this is true.
+  int signal = SIGKILL;                       ///< That one.
+  bool insist = false;                        ///< Again, until it ends.
 };
 
 /// Runs a program without a shell; argv[0] is its path. Standard input is
