@@ -65,4 +65,53 @@ class StepSchedule final : public Schedule {
   Options options_;
 };
 
+struct WarmRestartsScheduleOptions {
+  double warmup_epochs = 0.0;
+  double first_epochs = 10.0;
+  double growth = 1.0;
+  double final_factor = 0.0;
+
+  void describe(OptionSet& set);
+};
+
+/// SGDR (Loshchilov & Hutter, 2017): T_0 is first_epochs, T_mult is growth.
+class WarmRestartsSchedule final : public Schedule {
+ public:
+  static constexpr const char* kSummary =
+      "half a cosine again and again (SGDR; Loshchilov & Hutter, 2017)";
+  using Options = WarmRestartsScheduleOptions;
+
+  explicit WarmRestartsSchedule(Options options = {});
+  double factor(double epoch, double epochs) const override;
+
+ private:
+  Options options_;
+};
+
+struct OneCycleScheduleOptions {
+  double warmup_epochs = 0.0;
+  double rise = 0.3;
+  double start_factor = 0.04;
+  double final_factor = 4e-6;
+
+  void describe(OptionSet& set);
+};
+
+/// One cycle (Smith & Topin, 2018) in half cosines, with the numbers of
+/// PyTorch's OneCycleLR: pct_start 0.3, div_factor 25, final_div_factor 1e4.
+/// Momentum stays.
+class OneCycleSchedule final : public Schedule {
+ public:
+  static constexpr const char* kSummary =
+      "the rate rises to the full one, then falls to nearly nothing (Smith & "
+      "Topin, 2018)";
+  using Options = OneCycleScheduleOptions;
+
+  explicit OneCycleSchedule(Options options = {});
+  double factor(double epoch, double epochs) const override;
+
+ private:
+  Options options_;
+};
+
 }  // namespace kith

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -43,6 +44,57 @@ TEST(CosineSchedule, FallsFromOneToTheFinalFactor) {
   const CosineSchedule floor({.final_factor = 0.2});
   EXPECT_NEAR(floor.factor(4, 8), 0.6, 1e-15);
   EXPECT_NEAR(floor.factor(8, 8), 0.2, 1e-15);
+}
+
+// The numbers of PyTorch 1.13's CosineAnnealingWarmRestarts(T_0=3,
+// eta_min=0.01) at a rate of 1.
+TEST(WarmRestartsSchedule, IsThatOfPyTorch) {
+  struct Rate {
+    double epoch, same, doubled;
+  };
+  const WarmRestartsSchedule same({.first_epochs = 3, .final_factor = 0.01});
+  const WarmRestartsSchedule doubled(
+      {.first_epochs = 3, .growth = 2, .final_factor = 0.01});
+  for (const Rate& rate :
+       {Rate{0, 1, 1}, Rate{0.5, 0.9336825748732972, 0.9336825748732972},
+        Rate{2.75, 0.02686671598691124, 0.02686671598691124}, Rate{3, 1, 1},
+        Rate{4.5, 0.505, 0.855017856687341}, Rate{6, 1, 0.505},
+        Rate{8.5, 0.07631742512670284, 0.02686671598691124}, Rate{9, 1, 1},
+        Rate{13, 0.7525, 0.7525},
+        Rate{20.5, 0.07631742512670284, 0.01423479361996386}}) {
+    EXPECT_NEAR(same.factor(rate.epoch, 30), rate.same, 1e-14);
+    EXPECT_NEAR(doubled.factor(rate.epoch, 30), rate.doubled, 1e-14);
+  }
+  expect_error<ConfigError>([] { WarmRestartsSchedule({.first_epochs = 0}); },
+                            "warm_restarts.first_epochs", "greater than 0");
+  expect_error<ConfigError>([] { WarmRestartsSchedule({.growth = 0.5}); },
+                            "warm_restarts.growth");
+}
+
+// The numbers of PyTorch 1.13's OneCycleLR at max_lr 1, with 101 steps that
+// rise for 30.
+TEST(OneCycleSchedule, IsThatOfPyTorch) {
+  const OneCycleSchedule schedule;
+  for (const auto& [step, rate] : {std::pair{0, 0.04},
+                                   {1, 0.042629490223228816},
+                                   {15, 0.52},
+                                   {29, 0.9973705097767712},
+                                   {30, 1.0},
+                                   {31, 0.9994965352845243},
+                                   {60, 0.6112620219362893},
+                                   {99, 0.0005074647154757879},
+                                   {100, 4e-6}}) {
+    EXPECT_NEAR(schedule.factor(step, 100), rate, 1e-14) << step;
+  }
+  // All of training rises, or none of it.
+  const OneCycleSchedule rising({.rise = 1});
+  EXPECT_NEAR(rising.factor(5, 10), 0.52, 1e-14);
+  EXPECT_NEAR(rising.factor(10, 10), 1, 1e-14);
+  const OneCycleSchedule falling({.rise = 0});
+  EXPECT_NEAR(falling.factor(0, 10), 1, 1e-14);
+  EXPECT_NEAR(falling.factor(5, 10), (1 + 4e-6) / 2, 1e-14);
+  expect_error<ConfigError>([] { OneCycleSchedule({.rise = 2}); },
+                            "one_cycle.rise", "[0, 1]");
 }
 
 class EverySchedule : public ::testing::TestWithParam<std::string> {};
