@@ -156,8 +156,10 @@ void print_parts(const std::vector<Part>& parts, bool metrics) {
       std::printf("  embeddings: %s\n", part.embeddings.c_str());
     }
     if (!part.miner.empty()) {
-      std::printf("  %-28s unless a configuration names another\n",
-                  ("miner: " + part.miner).c_str());
+      const std::string miner = "miner: " + part.miner;
+      const std::string space(miner.size() < 28 ? 29 - miner.size() : 1, ' ');
+      print_line(wrapped(
+          "  " + miner + space + "unless a configuration names another", 6));
     }
     for (const OptionInfo& o : part.options) {
       const std::string head = o.name + " = " + one_line(o.default_value);

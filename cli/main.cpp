@@ -9,6 +9,7 @@
 #include "cli/usage.h"
 #include "kith/core/device.h"
 #include "kith/core/error.h"
+#include "kith/core/other_names.h"
 #include "kith/core/quote.h"
 #include "kith/core/unknown_name.h"
 #include "kith/data/data_set.h"
@@ -49,7 +50,9 @@ void load_plugin(const std::string& path) {
 
 /// What else may be wrong with the name of a part: it is a plug-in's.
 std::string plugin_hint(const kith::UnknownName& error) {
-  if (!kith::is_part_kind(error.kind())) return "";
+  const bool is_known_elsewhere =
+      !kith::kith_calls_it(error.kind(), error.name()).empty();
+  if (is_known_elsewhere || !kith::is_part_kind(error.kind())) return "";
   return kith::loaded_plugins().empty()
              ? " If a plug-in has it, name that: kith --plugin FILE COMMAND ..."
              : " Nor does a library of --plugin have it.";
