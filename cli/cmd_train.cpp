@@ -16,6 +16,7 @@
 #include "kith/run/run_folder.h"
 #include "kith/run/run_place.h"
 #include "kith/train/experiment.h"
+#include "kith/train/pretrained_defaults.h"
 
 namespace kith {
 namespace {
@@ -40,6 +41,7 @@ void find_start(const RunFolder& run, ConfigNode& user) {
     const ConfigNode begun = load_config(file);
     const ConfigNode* started = begun.find("started");
     if (started != nullptr) user.set("started", *started);
+    keep_begun_defaults(begun, user);
     follow_run(user, file);
     return;
   }

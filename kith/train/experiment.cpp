@@ -10,6 +10,7 @@
 #include "kith/data/find_colour.h"
 #include "kith/run/run_folder.h"
 #include "kith/run/run_place.h"
+#include "kith/train/pretrained_defaults.h"
 
 namespace kith {
 namespace {
@@ -50,6 +51,8 @@ Trained train_once(const RunConfig& config, const std::string& folder,
   }
   Trained trained;
   trained.config = settle_colour(config, *data);
+  const std::string taken = pretrained_defaults_text(trained.config);
+  if (!resume && !taken.empty()) log_info(taken);
   record_start(trained.config.tree, folder);
   Trainer trainer(trained.config, *data, folder, device, progress);
   right.take();

@@ -12,6 +12,7 @@
 #include "kith/samplers/sampler.h"
 #include "kith/train/loss_needs.h"
 #include "kith/train/optimizer.h"
+#include "kith/train/pretrained_defaults.h"
 #include "kith/train/schedule.h"
 #include "kith/train/settle_options.h"
 
@@ -149,15 +150,17 @@ const ConfigNode& RunConfig::section(const char* name) const {
   return *node;
 }
 
-RunConfig complete_config(const ConfigNode& user) {
-  if (const ConfigNode* study = user.find("study")) {
+RunConfig complete_config(const ConfigNode& written) {
+  if (const ConfigNode* study = written.find("study")) {
     throw ConfigError((study->where.empty() ? "" : study->where + ": ") +
                       "this is a study of several trainings (section 'study'): "
                       "run it with kith sweep");
   }
-  OptionSet().read(user, "", kSections);
-  refuse_parts_of_cpp(user);
+  OptionSet().read(written, "", kSections);
+  refuse_parts_of_cpp(written);
   RunConfig config;
+  ConfigNode user = written;
+  config.pretrained_defaults = take_pretrained_defaults(user);
   ConfigNode& tree = config.tree;
   tree = ConfigNode::map();
   tree.set("data", complete_data_section(section_or_empty(user, "data")));

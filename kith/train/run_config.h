@@ -19,6 +19,8 @@ struct RunConfig {
   /// What a paper printed for this configuration: metric and percent.
   std::vector<std::pair<std::string, double>> published;
   std::string published_source;
+  /// Keys that the user left to take_pretrained_defaults().
+  std::vector<std::string> pretrained_defaults;
 
   const ConfigNode& section(const char* name) const;
 };
