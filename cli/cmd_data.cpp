@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
+#include "cli/data_show.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/json_text.h"
@@ -260,9 +261,10 @@ void add_make(CLI::App& data) {
 }  // namespace
 
 void add_data(CLI::App& app) {
-  auto* data = app.add_subcommand("data", "Make and check data sets");
+  auto* data = app.add_subcommand("data", "Make, check and show data sets");
   data->require_subcommand(1);
   add_make(*data);
+  add_data_show(*data);
   auto* check = data->add_subcommand(
       "check", "Count the splits, decode every image, list what is broken");
   auto flags = std::make_shared<CheckFlags>();

@@ -149,6 +149,7 @@
 // Uses of a run.
 #include "kith/use/evaluate_run.h"        // metrics, corruptions
 #include "kith/use/score_files.h"         // metrics of embeddings in files
+#include "kith/use/contact_sheet.h"       // what augmentations make of images
 #include "kith/use/embed_images.h"        // descriptors
 #include "kith/use/export_run.h"          // a network for use elsewhere
 #include "kith/use/make_index.h"          // of images or embeddings
