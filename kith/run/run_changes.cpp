@@ -17,8 +17,8 @@ namespace {
 constexpr uint64_t kMaxChangesBytes = uint64_t{1} << 24;
 
 /// How long a run trains.
-constexpr std::array<std::string_view, 4> kEndKeys = {
-    "train.epochs", "train.steps", "train.stop_epoch", "train.patience"};
+constexpr std::array<std::string_view, 3> kEndKeys = {
+    "train.epochs", "train.steps", "train.stop_epoch"};
 
 /// How the work is done.
 constexpr std::array<std::string_view, 7> kWorkKeys = {"train.workers",
