@@ -270,6 +270,17 @@ TEST_F(GoingOn, RefusesWhatChangesTheMeaningOfARun) {
   EXPECT_EQ(changes(folder).size(), 2u);
 }
 
+TEST_F(GoingOn, WithOptionsThatCameSinceAsTheirDefaults) {
+  RunConfig old = tiny_config({});
+  std::erase_if(old.tree.find("train")->entries,
+                [](const auto& entry) { return entry.first == "mixup"; });
+  const TempDir folder;
+  go_on(old, folder);
+  go_on(tiny_config({"train.epochs=4"}), folder);
+  ASSERT_EQ(changes(folder).size(), 1u);
+  EXPECT_EQ(changes(folder)[0].key, "train.epochs");
+}
+
 TEST_F(GoingOn, WhatIsFinishedStaysAsItIs) {
   const TempDir folder;
   go_on(tiny_config({}), folder);
