@@ -131,12 +131,12 @@ TEST(MarginLoss, SinglePrecisionHasTheTypeOfTheEmbeddings) {
 
 TEST(MarginLoss, RefusesOptionsThatContradict) {
   expect_error<ConfigError>([] { margin({.beta_per_class = true}); },
-                            "loss.beta_per_class", "number of classes");
+                            "'margin.beta_per_class'", "number of classes");
   expect_error<ConfigError>([] { margin({.learn = false, .nu = 1}); },
-                            "loss.nu", "loss.learn");
+                            "'margin.nu'", "'margin.learn'");
   expect_error<ConfigError>(
       [] { margin({.beta_per_class = true, .learn = false}); },
-      "loss.beta_per_class", "loss.learn");
+      "'margin.beta_per_class'", "'margin.learn'");
 }
 
 }  // namespace

@@ -43,8 +43,9 @@ TEST(BatchEasyHardMiner, SemihardNeedsOnePairBesideIt) {
   const auto refused = [](const std::string& positive,
                           const std::string& negative) {
     expect_error<ConfigError>([&] { mined(positive, negative); },
-                              "'miner.positive' " + positive,
-                              "miner.negative " + negative, "easy or hard");
+                              "'batch_easy_hard.positive' " + positive,
+                              "'batch_easy_hard.negative' " + negative,
+                              "easy or hard");
   };
   refused("semihard", "semihard");
   refused("semihard", "all");
