@@ -97,7 +97,14 @@ TEST(TypedParts, AugmentationsEqualThoseOfAConfiguration) {
            {.size = 16, .scale = {0.2, 0.9}}),
        two_forms<ColourJitterAugmentation, A>("colour_jitter", ", hue: 0.2",
                                               {.hue = 0.2}),
-       two_forms<GreyAugmentation, A>("grey", ", p: 0.6", {.p = 0.6})});
+       two_forms<GreyAugmentation, A>("grey", ", p: 0.6", {.p = 0.6}),
+       two_forms<RandomBlurAugmentation, A>("gaussian_blur", ", p: 0.7",
+                                            {.p = 0.7}),
+       two_forms<RandomErasingAugmentation, A>("random_erasing", ", p: 0.8",
+                                               {.p = 0.8}),
+       two_forms<RandAugmentAugmentation, A>("rand_augment", "", {}),
+       two_forms<MultiCropAugmentation, A>("multi_crop", ", size: 16",
+                                           {.size = 16})});
 }
 
 TEST(TypedParts, CorruptionsEqualThoseOfAConfiguration) {
