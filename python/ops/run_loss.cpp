@@ -61,7 +61,7 @@ std::string replaced(std::string text, std::string_view old,
 
 /// An error's message for those who give arguments and no configuration.
 std::string in_python(const std::string& message) {
-  return replaced(replaced(message, "'loss.", "'"), " (sampler.per_class)", "");
+  return replaced(message, " (sampler.per_class)", "");
 }
 
 Tensor compute_value(const Loss& loss, LossInput input, bool normalize) {

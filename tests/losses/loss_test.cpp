@@ -31,7 +31,7 @@ TEST_F(LossCall, ChecksEmbeddings) {
   input_.embeddings = torch::zeros({4});
   expect_refused("contrastive", "embeddings", "[M, D]", "[4]");
   input_.embeddings = torch::zeros({4, 2}, torch::kLong);
-  expect_refused("contrastive", "embeddings", "floating point", "Long");
+  expect_refused("contrastive", "embeddings", "float32 or float64", "Long");
 }
 
 TEST_F(LossCall, ChecksLabels) {

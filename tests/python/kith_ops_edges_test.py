@@ -100,7 +100,7 @@ class Errors(unittest.TestCase):
             kith_ops.loss("recall_at_k", x, labels, t3=1.0)
         with self.assertRaisesRegex(ValueError, "needs tuples.*finds$"):
             kith_ops.loss("triplet", x, labels)
-        with self.assertRaisesRegex(ValueError, "'nu' is.*'learn'.*'nu'"):
+        with self.assertRaisesRegex(ValueError, "'margin_all.nu' is.*learn'"):
             kith_ops.loss("margin_all", x, labels, nu=1.0)
         with self.assertRaisesRegex(ValueError, "takes no tuples"):
             kith_ops.loss("recall_at_k", x, labels,
