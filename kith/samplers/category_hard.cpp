@@ -123,7 +123,7 @@ void CategoryHardSampler::note_small_categories() const {
     }
   }
   if (small.empty()) return;
-  log_info("categories with fewer images than half of batch = " +
+  log_info("categories with fewer images than half of sampler.batch = " +
            std::to_string(batch_) +
            " are whole in each of their batches: " + join(small));
 }

@@ -213,7 +213,7 @@ ClassBalancedSampler::ClassBalancedSampler(const Options& options,
   const auto classes = static_cast<int64_t>(classes_.size());
   if (classes_a_batch_ > classes) {
     classes_a_batch_ = classes;
-    log_info("batch is " + std::to_string(options.batch) +
+    log_info("sampler.batch is " + std::to_string(options.batch) +
              ", but there are only " + std::to_string(classes) +
              " classes: batches have " + std::to_string(classes) + " x " +
              std::to_string(per_class_) + " = " +
@@ -254,10 +254,10 @@ void ClassBalancedSampler::group_by_class(const SamplerInput& input) {
                       " images; use a smaller value or more images per class");
   }
   if (!small.empty()) {
-    log_warning(
-        std::to_string(small.size()) +
-        " classes have fewer than per_class = " + std::to_string(per_class_) +
-        " images and are left out: " + name_classes(small, input));
+    log_warning(std::to_string(small.size()) +
+                " classes have fewer than sampler.per_class = " +
+                std::to_string(per_class_) +
+                " images and are left out: " + name_classes(small, input));
   }
 }
 

@@ -71,7 +71,8 @@ void note_repeats(const ClassImages& classes, int64_t per_class) {
         return static_cast<int64_t>(members.size()) < per_class;
       });
   if (small == 0) return;
-  log_info(std::to_string(small) + " classes have fewer than per_class = " +
+  log_info(std::to_string(small) +
+           " classes have fewer than sampler.per_class = " +
            std::to_string(per_class) + " images: these repeat within a batch");
 }
 

@@ -85,7 +85,7 @@ PoolSampler::PoolSampler(const PoolOptions& options, const SamplerInput& input,
                       std::to_string(options_.batch) + ")");
   }
   if (options_.pool > images()) {
-    log_info("pool is " + std::to_string(options_.pool) +
+    log_info("sampler.pool is " + std::to_string(options_.pool) +
              ", but there are only " + std::to_string(images()) +
              " training images: each pool has all of them");
   }
