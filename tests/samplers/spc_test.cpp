@@ -64,9 +64,10 @@ TEST(Spc, DrawsClassesEquallyOftenWhateverTheirSize) {
 TEST(Spc, RepeatsImagesOfSmallClassesAndSaysSo) {
   const LogCapture log;
   const SpcSampler sampler({.batch = 6, .per_class = 3}, classes_of({1, 1, 4}));
-  EXPECT_THAT(log.notes(), ElementsAre(AllOf(HasSubstr("2 classes"),
-                                             HasSubstr("than per_class = "),
-                                             HasSubstr("repeat"))));
+  EXPECT_THAT(log.notes(),
+              ElementsAre(AllOf(HasSubstr("2 classes"),
+                                HasSubstr("than sampler.per_class = "),
+                                HasSubstr("repeat"))));
   EXPECT_EQ(sampler.epoch(0).size(), 1u);
   EXPECT_EQ(sampler.epoch(0)[0].size(), 6u);
 }
