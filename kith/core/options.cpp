@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
+#include <mutex>
+#include <set>
 
 #include "kith/core/error.h"
+#include "kith/core/log.h"
 #include "kith/core/other_names.h"
 #include "kith/core/unknown_name.h"
 
@@ -150,6 +152,16 @@ std::string field_type(const std::vector<T>*) {
   return std::string("list of ") + Reader<T>::kName;
 }
 
+/// A configuration is read more than once in a run.
+void log_once(const std::string& where, const std::string& message) {
+  static std::mutex mutex;
+  static std::set<std::string> told;
+  const std::lock_guard lock(mutex);
+  if (told.insert(message).second) {
+    log_warning((where.empty() ? "" : where + ": ") + message);
+  }
+}
+
 /// For people: 1000000, where Float would write 1e+06.
 std::string number_text(double value) {
   const bool whole = std::abs(value) < 1e15 && value == std::trunc(value);
@@ -179,6 +191,11 @@ Option& Option::choices(std::vector<std::string> allowed) {
 
 Option& Option::not_empty() {
   not_empty_ = true;
+  return *this;
+}
+
+Option& Option::was(std::string old_name) {
+  old_name_ = std::move(old_name);
   return *this;
 }
 
@@ -257,14 +274,24 @@ void OptionSet::read(const ConfigNode& map, const std::string& section,
   }
   for (const auto& [key, value] : map.entries) {
     if (std::count(skip.begin(), skip.end(), key)) continue;
-    const auto option =
-        std::find_if(options_.begin(), options_.end(),
-                     [&key = key](const Option& o) { return o.name() == key; });
+    const auto option = std::find_if(
+        options_.begin(), options_.end(), [&key = key](const Option& o) {
+          return o.name() == key || (!key.empty() && o.old_name() == key);
+        });
     const std::string path = section.empty() ? key : section + "." + key;
     if (option == options_.end()) {
       std::vector<std::string> known = skip;
       for (const Option& o : options_) known.push_back(o.name());
       throw_unknown(value.where, "key", path, known);
+    }
+    if (option->name() != key) {
+      if (map.find(option->name()) != nullptr) {
+        fail(value, path,
+             "is the old name of '" + option->name() +
+                 "', which is set too: leave the old one out");
+      }
+      log_once(value.where, "'" + path + "' is now called '" + option->name() +
+                                "'; the old name goes in the next version");
     }
     option->read(value, path);
   }

@@ -28,8 +28,11 @@ class Option {
   Option& choices(std::vector<std::string> allowed);
   /// A list must have at least one entry.
   Option& not_empty();
+  /// The key's name in the version before: still read, with a warning.
+  Option& was(std::string old_name);
 
   const std::string& name() const { return name_; }
+  const std::string& old_name() const { return old_name_; }
   const std::string& help() const { return help_; }
   /// "float", "list of int", ...
   std::string type_name() const;
@@ -46,6 +49,7 @@ class Option {
 
  private:
   std::string name_;
+  std::string old_name_;  // empty: it always had this one
   Field field_;
   std::string help_;
   double lo_ = -std::numeric_limits<double>::infinity();
@@ -73,7 +77,8 @@ class OptionSet {
 
   /// Reads all options from a map. `section` is the map's own key ("loss");
   /// keys in `skip` belong to somebody else ("name"). Throws ConfigError on an
-  /// unknown key (with the nearest name), a wrong type or a value out of range.
+  /// unknown key (with the nearest name), an old name beside the present one, a
+  /// wrong type or a value out of range.
   void read(const ConfigNode& map, const std::string& section,
             const std::vector<std::string>& skip = {}) const;
 

@@ -79,7 +79,7 @@ void RunEvents::add_examples(const EmbeddedSplit& split,
     items.push_back(task.queries[static_cast<size_t>(place)]);
   }
   summary.add_image(
-      "eval/gallery",
+      "eval/examples",
       examples_picture(data_, items,
                        query_neighbours(split, task, places, kNeighbours),
                        kCell));

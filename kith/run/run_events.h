@@ -33,7 +33,7 @@ struct RunEventsOptions {
 ///     time/...    seconds of a step and of each phase; images_per_second;
 ///                 evaluation
 ///     memory/...  highest use in MB, of each phase and "peak" of all
-///     eval/...    each metric that is a number, as a share; "gallery", a
+///     eval/...    each metric that is a number, as a share; "examples", a
 ///                 picture; "similarity/positive" and "similarity/negative",
 ///                 histograms of the first task's pairs
 class RunEvents {

@@ -118,10 +118,11 @@ void EvalOptions::describe(OptionSet& set) {
 
 void LogOptions::describe(OptionSet& set) {
   set.add("every", every, "Steps between two lines of the log.").range(1);
-  set.add("gallery", examples,
+  set.add("examples", examples,
           "Queries in the picture of what is found that TensorBoard shows of "
           "each evaluation; 0: no picture.")
-      .range(0, 100);
+      .range(0, 100)
+      .was("gallery");
 }
 
 Split eval_split(const EvalOptions& options, const ImageList& list) {

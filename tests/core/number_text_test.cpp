@@ -43,6 +43,11 @@ TEST(NumberText, OfTimeAndMemory) {
   EXPECT_EQ(duration_text(200), "3 min 20 s");
   EXPECT_EQ(duration_text(7500), "2 h 05 min");
   EXPECT_EQ(duration_text(NAN), "–");
+  EXPECT_EQ(rough_duration_text(45.4), "45 s");
+  EXPECT_EQ(rough_duration_text(700), "12 min");
+  EXPECT_EQ(rough_duration_text(12010), "3 h 20 min");
+  EXPECT_EQ(rough_duration_text(-1), "–");
+  EXPECT_EQ(rate_text(1e-4), "1.0e-04");
   EXPECT_EQ(memory_text(612), "612 MB");
   EXPECT_EQ(memory_text(10547), "10.30 GB");
   EXPECT_EQ(memory_text(0), "–");

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "kith/core/error.h"
+#include "kith/core/log.h"
 #include "tests/support/expect_error.h"
 
 namespace kith {
@@ -273,6 +274,37 @@ TEST(NearestName, FindsLikelyMisspellingsOnly) {
   EXPECT_EQ(nearest_name("quadruplet", names), "");
   EXPECT_EQ(nearest_name("", names), "");
   EXPECT_EQ(nearest_name("hist", {}), "");
+}
+
+struct Renamed {
+  int64_t examples = 8;
+  void describe(OptionSet& set) {
+    set.add("examples", examples, "").was("gallery");
+  }
+};
+
+TEST(Options, ReadTheNameOfTheVersionBefore) {
+  std::vector<std::string> told;
+  set_log_sink([&](LogLevel level, const std::string& message) {
+    EXPECT_EQ(level, LogLevel::kWarning);
+    told.push_back(message);
+  });
+  const ConfigNode map = parse_config("\ngallery: 3", "c.yaml");
+  EXPECT_EQ(read_options<Renamed>(map, "log").examples, 3);
+  EXPECT_EQ(read_options<Renamed>(map, "log").examples, 3);
+  set_log_sink(nullptr);
+  EXPECT_EQ(told, std::vector<std::string>(
+                      {"c.yaml:2: 'log.gallery' is now called 'examples'; the "
+                       "old name goes in the next version"}));
+
+  EXPECT_EQ(write_options(Renamed()).find("gallery"), nullptr);
+  expect_error<ConfigError>(
+      [] {
+        read_options<Renamed>(
+            parse_config("{gallery: 3, examples: 4}", "c.yaml"), "log");
+      },
+      "'log.gallery' is the old name of 'examples', which is set too: leave "
+      "the old one out");
 }
 
 }  // namespace

@@ -242,7 +242,7 @@ class Events(unittest.TestCase):
             self.assertAlmostEqual(seconds[record["step"]], record["seconds"],
                                    delta=1e-5 + 1e-6 * record["seconds"])
 
-    def check_gallery(self, value, rows):
+    def check_examples(self, value, rows):
         """A PNG of `rows` queries and six items each, of 64 pixels."""
         picture = read_message(one(value, 4))
         height, width = one(picture, 1), one(picture, 2)
@@ -317,9 +317,9 @@ class Events(unittest.TestCase):
             self.assertEqual([step for step, _ in histograms], [0, 3, 6, 9])
             for _, value in histograms:
                 self.check_histogram(value, pairs)
-        self.assertEqual([s for s, _ in points["eval/gallery"]], [0, 3, 6, 9])
-        for _, value in points["eval/gallery"]:
-            self.check_gallery(value, rows=8)
+        self.assertEqual([s for s, _ in points["eval/examples"]], [0, 3, 6, 9])
+        for _, value in points["eval/examples"]:
+            self.check_examples(value, rows=8)
 
         # What was said meanwhile: a table after each evaluation.
         self.assertIn("before training\n", result.stderr)
@@ -330,16 +330,16 @@ class Events(unittest.TestCase):
         self.assertNotIn("images/s  ", result.stderr)  # no bar without terminal
 
     def test_pictures_can_be_fewer_or_left_out(self):
-        self.train("--set", "log.gallery=2", "--set", "log.every=2",
+        self.train("--set", "log.examples=2", "--set", "log.every=2",
                    "--set", "eval.before=false", "--set", "eval.every=0")
         points = shown(self.run_folder)
-        (step, value), = points["eval/gallery"]
+        (step, value), = points["eval/examples"]
         self.assertEqual(step, 9)
-        self.check_gallery(value, rows=2)
+        self.check_examples(value, rows=2)
         self.assertEqual([s for s, _ in points["train/loss"]], [2, 4, 6, 8])
         self.run_folder = self.folder / "other"
-        self.train("--set", "log.gallery=0", "--set", "train.epochs=1")
-        self.assertNotIn("eval/gallery", shown(self.run_folder))
+        self.train("--set", "log.examples=0", "--set", "train.epochs=1")
+        self.assertNotIn("eval/examples", shown(self.run_folder))
 
     def test_a_killed_run(self):
         """Steps after the last checkpoint are logged, lost and taken again:

@@ -59,7 +59,7 @@ TEST(RunEvents, HoldEveryStepAndEvaluation) {
     EXPECT_EQ(count(files[0], tag), 9) << tag;
   }
   for (const char* tag :
-       {"eval/recall_any@1", "eval/intra", "time/evaluation", "eval/gallery",
+       {"eval/recall_any@1", "eval/intra", "time/evaluation", "eval/examples",
         "eval/similarity/positive", "eval/similarity/negative"}) {
     EXPECT_EQ(count(files[0], tag), 4) << tag;
   }
@@ -69,11 +69,11 @@ TEST(RunEvents, HoldEveryStepAndEvaluation) {
 
 TEST(RunEvents, AreFewerIfLessIsLogged) {
   const TempDir folder;
-  run({"log.every=4", "log.gallery=0", "eval.every=0"}, folder);
+  run({"log.every=4", "log.examples=0", "eval.every=0"}, folder);
   const std::vector<std::string> files = event_files(folder);
   ASSERT_EQ(files.size(), 1u);
   EXPECT_EQ(count(files[0], "train/loss"), 2);
-  EXPECT_EQ(count(files[0], "eval/gallery"), 0);
+  EXPECT_EQ(count(files[0], "eval/examples"), 0);
   EXPECT_EQ(count(files[0], "eval/similarity/positive"), 1);
 }
 

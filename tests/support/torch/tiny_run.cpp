@@ -16,7 +16,7 @@ optimizer: {name: adam, lr: 0.003}
 schedule: {name: cosine, warmup_epochs: 0.5}
 train: {epochs: 3, workers: 2, clip_norm: 10}
 eval: {every: 1}
-log: {gallery: 1}
+log: {examples: 1}
 )",
                                    "tiny.yaml");
   for (const std::string& change : changes) apply_override(config, change);
