@@ -1,32 +1,17 @@
 #include "cli/dry_run.h"
 
-#include <cstdio>
-
 #include <nlohmann/json.hpp>
 
 #include "kith/core/memory.h"
+#include "kith/core/number_text.h"
 
 namespace kith {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string format(const char* pattern, auto... values) {
-  char text[512];
-  std::snprintf(text, sizeof(text), pattern, values...);
-  return text;
-}
-
-/// "45 s", "12 min", "3 h 20 min"
-std::string duration(double seconds) {
-  if (seconds < 100) return format("%.0f s", seconds);
-  const auto minutes = static_cast<long long>(seconds / 60 + 0.5);
-  if (minutes < 60) return format("%lld min", minutes);
-  return format("%lld h %lld min", minutes / 60, minutes % 60);
-}
-
-double in_gb(int64_t bytes) {
-  return static_cast<double>(bytes) / static_cast<double>(1 << 30);
+std::string gb_text(int64_t bytes) {
+  return format_fixed(static_cast<double>(bytes) / (1 << 30), 2);
 }
 
 double images_a_second(const DryRun& result) {
@@ -37,36 +22,31 @@ double images_a_second(const DryRun& result) {
 
 std::string dry_run_text(const DryRun& r) {
   const Phases& phases = r.step.phases;
-  std::string text = format(
-      "steps      %lld, %lld an epoch, of %lld images each\n",
-      static_cast<long long>(r.steps), static_cast<long long>(r.steps_an_epoch),
-      static_cast<long long>(r.step.images));
-  text += format("a step     %.3f s, %.0f images/s (", phases.seconds(),
-                 images_a_second(r));
-  std::string separator;
+  std::string seconds;
+  std::string peaks;
   for (const auto& [name, phase] : phases.all()) {
-    text += separator + format("%s %.3f", name, phase.seconds);
-    separator = ", ";
+    const std::string separator = seconds.empty() ? "" : ", ";
+    seconds += separator + name + " " + format_fixed(phase.seconds, 3);
+    peaks += separator + name + " " + gb_text(phase.peak_bytes);
   }
-  text += ")\n";
-  text += format("chunks     %lld; %lld are computed once, the others twice\n",
-                 static_cast<long long>(r.chunks),
-                 static_cast<long long>(r.graphs_kept));
-  text += format("memory     %.2f GB at most (", in_gb(phases.peak_bytes()));
-  separator.clear();
-  for (const auto& [name, phase] : phases.all()) {
-    text += separator + format("%s %.2f", name, in_gb(phase.peak_bytes));
-    separator = ", ";
-  }
-  text += format("); host %.2f GB\n", in_gb(peak_resident_bytes().value_or(0)));
-  text += format(
-      "time       %s: %s for steps, %s for each of %lld evaluations of %lld "
-      "images\n",
-      duration(r.seconds).c_str(),
-      duration(static_cast<double>(r.steps) * phases.seconds()).c_str(),
-      duration(r.eval_seconds).c_str(), static_cast<long long>(r.evaluations),
-      static_cast<long long>(r.eval_images));
-  return text;
+  const double step_seconds = phases.seconds();
+  return "steps      " + std::to_string(r.steps) + ", " +
+         std::to_string(r.steps_an_epoch) + " an epoch, of " +
+         std::to_string(r.step.images) + " images each\n" +  //
+         "a step     " + format_fixed(step_seconds, 3) + " s, " +
+         format_fixed(images_a_second(r), 0) + " images/s (" + seconds +
+         ")\n" +  //
+         "chunks     " + std::to_string(r.chunks) + "; " +
+         std::to_string(r.graphs_kept) +
+         " are computed once, the others twice\n" +  //
+         "memory     " + gb_text(phases.peak_bytes()) + " GB at most (" +
+         peaks + "); host " + gb_text(peak_resident_bytes().value_or(0)) +
+         " GB\n" +  //
+         "time       " + rough_duration_text(r.seconds) + ": " +
+         rough_duration_text(static_cast<double>(r.steps) * step_seconds) +
+         " for steps, " + rough_duration_text(r.eval_seconds) +
+         " for each of " + std::to_string(r.evaluations) + " evaluations of " +
+         std::to_string(r.eval_images) + " images\n";
 }
 
 std::string dry_run_json(const DryRun& r) {

@@ -10,6 +10,9 @@
 namespace kith {
 namespace {
 
+/// Beyond it a duration is not one, in seconds.
+constexpr double kLongest = 1e9;
+
 /// The value as printed: in hundredths of a percent, or in four digits.
 double printed(double value, bool is_share) {
   if (is_share) return std::round(value * 1e4) / 1e2;
@@ -90,9 +93,10 @@ std::string difference_text(double before, double after, bool is_share) {
   return (difference > 0 ? "+" : "−") + text;
 }
 
+std::string rate_text(double rate) { return format_number("%.1e", rate); }
+
 std::string duration_text(double seconds) {
-  constexpr double kMost = 1e9;
-  if (!(seconds >= 0.0 && seconds <= kMost)) return kDash;
+  if (!(seconds >= 0.0 && seconds <= kLongest)) return kDash;
   if (seconds < 1.0) return format_fixed(1e3 * seconds, 1) + " ms";
   if (seconds < 60.0) return format_fixed(seconds, 1) + " s";
   const auto whole = static_cast<int64_t>(std::round(seconds));
@@ -100,6 +104,15 @@ std::string duration_text(double seconds) {
     return std::to_string(whole / 60) + " min " + two_digits(whole % 60) + " s";
   }
   return std::to_string(whole / 3600) + " h " + two_digits(whole / 60 % 60) +
+         " min";
+}
+
+std::string rough_duration_text(double seconds) {
+  if (!(seconds >= 0.0 && seconds <= kLongest)) return kDash;
+  if (seconds < 100) return format_fixed(seconds, 0) + " s";
+  const auto minutes = static_cast<int64_t>(std::round(seconds / 60));
+  if (minutes < 60) return std::to_string(minutes) + " min";
+  return std::to_string(minutes / 60) + " h " + std::to_string(minutes % 60) +
          " min";
 }
 

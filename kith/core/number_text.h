@@ -56,8 +56,14 @@ std::string change_text(double change, bool is_share);
 /// check such sums; of shares in points.
 std::string difference_text(double before, double after, bool is_share);
 
+/// "1.0e-04": a learning rate.
+std::string rate_text(double rate);
+
 /// "12.3 ms", "4.2 s", "3 min 20 s", "2 h 05 min".
 std::string duration_text(double seconds);
+
+/// "45 s", "12 min", "3 h 20 min": an estimate.
+std::string rough_duration_text(double seconds);
 
 /// "612 MB", "10.3 GB"; a dash for none.
 std::string memory_text(int64_t megabytes);

@@ -1,11 +1,11 @@
 #include "kith/losses/loss.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/core/number_text.h"
 #include "kith/ops/finite.h"
 
 namespace kith {
@@ -151,11 +151,9 @@ void check_value(const Loss& loss, const LossInput& input,
   TORCH_CHECK_VALUE(name.empty(), "the parameter '", name,
                     "' of the loss has a NaN or infinite value");
   const double largest = input.embeddings.abs().max().item<double>();
-  char number[32];
-  std::snprintf(number, sizeof(number), "%.3g", largest);
   throw RunError(std::string("the loss of these embeddings is too large for ") +
                  (value.scalar_type() == at::kDouble ? "float64" : "float32") +
-                 ": their numbers are up to " + number +
+                 ": their numbers are up to " + format_general(largest, 3) +
                  "; normalise them, or scale them down");
 }
 

@@ -41,9 +41,7 @@ std::vector<std::string> last_lines(const std::string& path) {
 
 /// "about 12 min left".
 std::string time_left(double seconds) {
-  if (seconds < 90) return format_number("about %.0f s left", seconds);
-  if (seconds < 5400) return format_number("about %.0f min left", seconds / 60);
-  return format_number("about %.1f h left", seconds / 3600);
+  return "about " + rough_duration_text(seconds) + " left";
 }
 
 class Sweep {

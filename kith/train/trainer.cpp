@@ -5,6 +5,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/number_text.h"
 #include "kith/core/timer.h"
 #include "kith/data/cache.h"
 #include "kith/ops/upload.h"
@@ -211,11 +212,9 @@ void Trainer::tell_schedule() const {
       schedule_->factor(
           static_cast<double>(std::max<int64_t>(next - train.head_epochs, 0)),
           static_cast<double>(train.epochs));
-  char text[16];
-  std::snprintf(text, sizeof(text), "%.1e", rate);
   log_info("the schedule goes on over " + std::to_string(train.epochs) +
            " epochs from epoch " + std::to_string(next + 1) +
-           " on, where the learning rate is " + text);
+           " on, where the learning rate is " + rate_text(rate));
 }
 
 /// Keeps what was done and ends the run for now.
@@ -315,10 +314,9 @@ void Trainer::train_epoch() {
     totals_->add(record);
     gradients_->add(record);
     book_->write(record);
-    char note[64];
-    std::snprintf(note, sizeof(note), "loss %.4f  lr %.1e", record.loss,
-                  record.lr);
-    progress_.advance(state.step_in_epoch, note);
+    progress_.advance(state.step_in_epoch, "loss " +
+                                               format_fixed(record.loss, 4) +
+                                               "  lr " + rate_text(record.lr));
     const int64_t every = train.checkpoint_steps;
     if (!last && is_stop_asked()) {
       progress_.finish();
