@@ -1,4 +1,5 @@
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -8,6 +9,7 @@
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/path.h"
 #include "kith/serve/access.h"
 #include "kith/use/serve_index.h"
 
@@ -15,11 +17,18 @@ namespace kith {
 namespace {
 
 struct ServeFlags {
+  std::vector<std::string> indexes;
+  std::vector<std::string> models;
   std::string token_file;
   int64_t max_body_mb = 20;
   ServeIndexOptions options;
   DeviceFlags device;
 };
+
+std::string token_remedy() {
+  return "put one in a file (openssl rand -hex 16 > token) and give it with "
+         "--token-file token, or set KITH_TOKEN";
+}
 
 /// Empty if there is none, which is enough where only this machine connects.
 std::string token_of(const ServeFlags& flags) {
@@ -31,20 +40,76 @@ std::string token_of(const ServeFlags& flags) {
   if (is_local) return "";
   throw ConfigError(
       "--host " + flags.options.http.host +
-      " lets other machines connect, so a token is needed: put one in a file "
-      "(openssl rand -hex 16 > token) and give it with --token-file token, or "
-      "set KITH_TOKEN; or leave --host out to serve this machine only");
+      " lets other machines connect, so a token is needed: " + token_remedy() +
+      "; or leave --host out to serve this machine only");
+}
+
+struct NamedValue {
+  std::string name;  ///< Empty if there is none.
+  std::string value;
+};
+
+/// NAME=FILE, unless there is a file of that whole name.
+NamedValue split_name(const std::string& text) {
+  const size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  if (equals == text.npos || name.empty() || path_exists(text) ||
+      name.find('/') != name.npos) {
+    return {"", text};
+  }
+  return {name, text.substr(equals + 1)};
+}
+
+std::vector<ServedFile> files_of(const ServeFlags& flags) {
+  std::vector<ServedFile> files;
+  for (const std::string& text : flags.indexes) {
+    const NamedValue index = split_name(text);
+    files.push_back({.path = index.value, .name = index.name});
+  }
+  for (const std::string& text : flags.models) {
+    const NamedValue model = split_name(text);
+    bool is_used = false;
+    for (ServedFile& file : files) {
+      if (!model.name.empty() && model.name != file.name) continue;
+      file.model = model.value;
+      is_used = true;
+    }
+    if (is_used) continue;
+    throw ConfigError("--model " + text + ": there is no --index " +
+                      model.name + "=FILE");
+  }
+  return files;
+}
+
+/// "Searching 4000 pictures at http://127.0.0.1:8080/"
+std::string greeting(const IndexServer& server,
+                     const ServeIndexOptions& options) {
+  std::string text =
+      "Searching " + std::to_string(server.items()) + " pictures" +
+      (server.indexes() == 1
+           ? ""
+           : " in " + std::to_string(server.indexes()) + " indexes") +
+      " at " + server.url();
+  if (options.token.empty()) return text;
+  return text + (options.allow_changes
+                     ? " (with a token, which may also change "
+                       "them)"
+                     : " (with a token)");
 }
 
 void run_serve(const ServeFlags& flags) {
+  // It has the server load its indexes again; until there is one, nothing.
+  std::signal(SIGHUP, SIG_IGN);
   ServeIndexOptions options = flags.options;
+  options.indexes = files_of(flags);
   options.token = token_of(flags);
+  if (options.allow_changes && options.token.empty()) {
+    throw ConfigError("--allow-changes needs a token: " + token_remedy());
+  }
   options.http.max_body_bytes = static_cast<uint64_t>(flags.max_body_mb) << 20;
   {
     IndexServer server(options, flags.device.apply());
-    print_line("Searching " + std::to_string(server.index().size()) +
-               " pictures at " + server.url() +
-               (options.token.empty() ? "" : " (with a token)"));
+    print_line(greeting(server, options));
     std::fflush(stdout);
     server.run();
   }
@@ -71,8 +136,9 @@ CLI::Validator seconds(double lo, double hi) {
 
 void add_limits(CLI::App& command, ServeFlags& flags) {
   command
-      .add_option("--max-body-mb", flags.max_body_mb,
-                  "The largest picture that may be sent, as a file")
+      .add_option(
+          "--max-body-mb", flags.max_body_mb,
+          "The most that a request may send: a picture as a file, or several")
       ->check(integer(1, 1024))
       ->capture_default_str();
   command
@@ -101,11 +167,18 @@ void add_serve(CLI::App& app) {
   auto* command = app.add_subcommand(
       "serve", "Search an index from a web page, or from programs over HTTP");
   auto flags = std::make_shared<ServeFlags>();
-  command->add_option("--index", flags->options.index, "What kith index wrote")
-      ->required();
-  command->add_option("--model", flags->options.model,
-                      "The model that the index was made with (a run, "
-                      "checkpoint or export); default: where the index says");
+  command
+      ->add_option("--index", flags->indexes,
+                   "What kith index wrote; NAME=FILE, several times, serves "
+                   "several indexes")
+      ->required()
+      ->allow_extra_args(false);
+  command
+      ->add_option("--model", flags->models,
+                   "The model that the index was made with (a run, checkpoint "
+                   "or export), or NAME=MODEL for one of several; default: "
+                   "where the index says")
+      ->allow_extra_args(false);
   command
       ->add_option("--host", flags->options.http.host,
                    "The address to serve at; 0.0.0.0: all, which needs a token")
@@ -125,6 +198,14 @@ void add_serve(CLI::App& app) {
       ->add_option("--memory-mb", flags->options.memory_mb,
                    "A larger exact index is read a block at a time")
       ->check(integer(1, kMostMemoryMb))
+      ->capture_default_str();
+  command->add_flag("--allow-changes", flags->options.allow_changes,
+                    "Clients with the token may add, replace and remove items");
+  command
+      ->add_option("--pictures-mb", flags->options.pictures_mb,
+                   "The most that pictures which clients add to an index may "
+                   "take on disk, in the folder INDEX.pictures")
+      ->check(integer(0, 1 << 30))
       ->capture_default_str();
   add_limits(*command, *flags);
   command->add_flag("--verbose", flags->options.http.log_requests,

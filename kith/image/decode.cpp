@@ -9,6 +9,7 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/number_text.h"
+#include "kith/image/image_format.h"
 
 namespace kith {
 namespace {
@@ -31,25 +32,6 @@ std::string guess_format(std::span<const uint8_t> bytes) {
     return "this is text, perhaps an SVG";
   }
   return "this is none of them";
-}
-
-bool is_tiff(std::span<const uint8_t> bytes) {
-  using std::string_view_literals::operator""sv;
-  for (const std::string_view magic :
-       {"II*\0"sv, "MM\0*"sv, "II+\0"sv, "MM\0+"sv}) {
-    if (has_magic(bytes, 0, magic)) return true;
-  }
-  return false;
-}
-
-/// "JPEG, PNG, BMP and GIF"
-std::string join_formats() {
-  const std::vector<std::string> formats = image_formats();
-  std::string text = formats.front();
-  for (size_t i = 1; i < formats.size(); ++i) {
-    text += (i + 1 < formats.size() ? ", " : " and ") + formats[i];
-  }
-  return text;
 }
 
 double thread_seconds() {
@@ -79,23 +61,14 @@ StoredImage decode_stored(const std::string& path, const DecodeLimits& limits) {
 
 StoredImage decode_stored(std::span<const uint8_t> bytes,
                           const std::string& name, const DecodeLimits& limits) {
-  if (has_magic(bytes, 0, "\xff\xd8\xff")) {
-    return detail::decode_jpeg(bytes, name, limits);
-  }
-  if (has_magic(bytes, 0, "\x89PNG\r\n\x1a\n")) {
-    return detail::decode_png(bytes, name, limits);
-  }
-  if (has_magic(bytes, 0, "GIF87a") || has_magic(bytes, 0, "GIF89a")) {
-    return detail::decode_gif(bytes, name, limits);
-  }
-  if (has_magic(bytes, 0, "RIFF") && has_magic(bytes, 8, "WEBP")) {
-    return detail::decode_webp(bytes, name, limits);
-  }
-  if (is_tiff(bytes)) return detail::decode_tiff(bytes, name, limits);
-  if (has_magic(bytes, 0, "BM")) {
-    return detail::decode_bmp(bytes, name, limits);
-  }
-  throw DataError(name + ": unknown image format: " + join_formats() +
+  const std::string_view format = image_format(bytes).name;
+  if (format == "JPEG") return detail::decode_jpeg(bytes, name, limits);
+  if (format == "PNG") return detail::decode_png(bytes, name, limits);
+  if (format == "GIF") return detail::decode_gif(bytes, name, limits);
+  if (format == "WebP") return detail::decode_webp(bytes, name, limits);
+  if (format == "TIFF") return detail::decode_tiff(bytes, name, limits);
+  if (format == "BMP") return detail::decode_bmp(bytes, name, limits);
+  throw DataError(name + ": unknown image format: " + image_formats_text() +
                   " are supported, " + guess_format(bytes));
 }
 
@@ -104,6 +77,41 @@ std::vector<std::string> image_formats() {
   if (detail::has_webp()) formats.emplace_back("WebP");
   if (detail::has_tiff()) formats.emplace_back("TIFF");
   return formats;
+}
+
+ImageFormat image_format(std::span<const uint8_t> bytes) {
+  using std::string_view_literals::operator""sv;
+  struct Beginning {
+    ImageFormat format;
+    std::string_view magic;
+  };
+  static constexpr Beginning kBeginnings[] = {
+      {{"JPEG", ".jpg"}, "\xff\xd8\xff"sv},
+      {{"PNG", ".png"}, "\x89PNG\r\n\x1a\n"sv},
+      {{"GIF", ".gif"}, "GIF87a"sv},
+      {{"GIF", ".gif"}, "GIF89a"sv},
+      {{"TIFF", ".tif"}, "II*\0"sv},
+      {{"TIFF", ".tif"}, "MM\0*"sv},
+      {{"TIFF", ".tif"}, "II+\0"sv},
+      {{"TIFF", ".tif"}, "MM\0+"sv},
+      {{"BMP", ".bmp"}, "BM"sv},
+  };
+  if (has_magic(bytes, 0, "RIFF") && has_magic(bytes, 8, "WEBP")) {
+    return {"WebP", ".webp"};
+  }
+  for (const Beginning& each : kBeginnings) {
+    if (has_magic(bytes, 0, each.magic)) return each.format;
+  }
+  return {};
+}
+
+std::string image_formats_text() {
+  const std::vector<std::string> formats = image_formats();
+  std::string text = formats.front();
+  for (size_t i = 1; i < formats.size(); ++i) {
+    text += (i + 1 < formats.size() ? ", " : " and ") + formats[i];
+  }
+  return text;
 }
 
 namespace detail {

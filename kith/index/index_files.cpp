@@ -1,11 +1,14 @@
 #include "kith/index/index_files.h"
 
+#include <chrono>
 #include <filesystem>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "kith/core/error.h"
 #include "kith/core/path.h"
+#include "kith/core/timer.h"
 #include "kith/io/crc32c.h"
 #include "kith/io/file_sums.h"
 
@@ -122,6 +125,23 @@ void settle_index(const std::string& index) {
     }
   }
   remove_waiting(index);
+}
+
+std::unique_ptr<FileLock> lock_index(const std::string& index,
+                                     double patience) {
+  const fs::path file =
+      fs::path(index).parent_path() / (waiting_start(index) + "lock");
+  auto lock = std::make_unique<FileLock>(file.string());
+  const Timer timer;
+  while (!lock->try_lock()) {
+    if (timer.seconds() > patience) {
+      throw RunError(index + " is being made or changed by another program" +
+                     lock->holder() + "; wait for it");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  settle_index(index);
+  return lock;
 }
 
 bool check_index(const std::string& index) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
+#include "kith/core/file_lock.h"
 #include "kith/index/index_info.h"
 
 namespace kith {
@@ -40,6 +42,12 @@ void switch_index(const std::string& index, const IndexData& unfinished,
 /// Puts in order what a process that was killed has left: data that wait get
 /// their names, others are removed. One process at a time may change an index.
 void settle_index(const std::string& index);
+
+/// The right to change an index, which one process at a time has. RunError if
+/// another has it and keeps it for `patience` seconds. What one that was killed
+/// has left is put in order.
+std::unique_ptr<FileLock> lock_index(const std::string& index,
+                                     double patience = 2);
 
 /// Compares all data with their checksums; DataError if they differ. False if
 /// the index has none: an older kith has made it.

@@ -5,6 +5,7 @@
 
 #include "kith/core/quote.h"
 #include "kith/serve/access.h"
+#include "kith/serve/multipart.h"
 
 namespace kith {
 namespace {
@@ -25,10 +26,10 @@ bool is_picture_type(std::string_view content_type) {
 HttpResponse wrong_type(const std::string& content_type) {
   return error_response(
       415,
-      "the Content-Type " + quote(content_type) + " is not that of a picture",
-      "send the picture itself as the body with the header "
-      "'Content-Type: image/png' or 'image/jpeg' (curl: -H "
-      "'Content-Type: image/png')");
+      "the Content-Type " + quote(content_type) +
+          " is neither that of a picture nor of a form",
+      "send a form with the file 'image' (curl -F image=@photo.jpg), or the "
+      "picture itself as the body with the header 'Content-Type: image/jpeg'");
 }
 
 /// Why a request that needs a token is refused. An address that tried too many
@@ -60,47 +61,118 @@ bool is_cross_site(const HttpRequest& head) {
          head.fetch_site != "none";
 }
 
-/// With HEAD, which the server hands on as a GET.
-std::string methods_of(const Route& route) {
-  return route.method == std::string_view("GET") ? "GET, HEAD" : route.method;
+/// Without a token anybody on this machine, a page in a browser too, could
+/// change an index: then nobody may.
+std::optional<HttpResponse> check_changes(const CallRules& rules) {
+  if (rules.allow_changes && !rules.token.empty()) return {};
+  return error_response(403, "this server does not let clients change an index",
+                        "docs/serve.md says how one is started that does");
 }
 
-/// Reads the parameters into the call; says what is wrong with one.
-std::string read_query(const CallRules& rules, Call& call) {
-  const Route& route = *call.match.route;
-  const auto& query = call.target.query;
-  for (const auto& [name, value] : query) {
-    if (std::find(route.parameters.begin(), route.parameters.end(), name) ==
-        route.parameters.end()) {
-      return "there is no parameter " + quote(name) + " here";
-    }
+std::optional<HttpResponse> find_index(const CallRules& rules, Call& call) {
+  const std::string& name = call.match.index;
+  for (const auto& index : *rules.indexes) {
+    if (!name.empty() && index->options().name != name) continue;
+    call.index = index.get();
+    call.snapshot = index->now();
+    return {};
   }
-  const bool is_picture = route.kind == RouteKind::kPicture;
-  const char* name = is_picture ? "size" : "k";
-  const int64_t lo = is_picture ? kSmallestSide : 1;
-  const int64_t hi = is_picture ? kLargestSide : rules.most_neighbours;
-  call.number = is_picture ? kUsualSide : std::min(kUsualNeighbours, hi);
-  if (const auto found = query.find(name); found != query.end()) {
-    const std::optional<int64_t> number = parse_count(found->second);
-    if (!number || *number < lo || *number > hi) {
-      return std::string(name) + " must be a whole number from " +
-             std::to_string(lo) + " to " + std::to_string(hi);
-    }
-    call.number = *number;
+  return error_response(404, "there is no index " + quote(name),
+                        "GET /api/indexes tells which there are");
+}
+
+/// A number of the query, or what is wrong with it.
+std::string read_number(const Call& call, const char* name, int64_t lo,
+                        int64_t hi, int64_t& number) {
+  const auto found = call.target.query.find(name);
+  if (found == call.target.query.end()) return "";
+  const std::optional<int64_t> given = parse_count(found->second);
+  if (!given || *given < lo || *given > hi) {
+    return std::string(name) + " must be a whole number from " +
+           std::to_string(lo) + " to " + std::to_string(hi);
   }
-  const auto label = query.find("label");
-  if (label == query.end() || label->second.empty()) return "";
-  call.label = label->second;
-  if (rules.has_class(call.label)) return "";
-  return "the index has no class " + quote(call.label);
+  number = *given;
+  return "";
+}
+
+bool is_new_item(const Route& route) {
+  return route.kind == RouteKind::kAddItems ||
+         route.kind == RouteKind::kPutItem;
+}
+
+/// The body must be of a kind that the route takes.
+std::optional<HttpResponse> check_body(const HttpRequest& head,
+                                       const Route& route) {
+  if (route.body == RouteBody::kNone) {
+    if (head.body_bytes == 0) return {};
+    return error_response(400, "a " + head.method + " request has no body",
+                          "leave it out");
+  }
+  if (is_form(head.content_type) || is_picture_type(head.content_type)) {
+    return {};
+  }
+  return wrong_type(head.content_type);
 }
 
 }  // namespace
 
-HttpResponse not_a_picture() {
-  return error_response(415, "this is not a PNG or JPEG picture",
-                        "send the picture itself as the body, as a PNG or "
-                        "JPEG file");
+std::string Call::base() const {
+  return match.index.empty() ? "/api" : "/api/indexes/" + match.index;
+}
+
+std::string check_id(const std::string& id) {
+  if (is_item_id(id)) return "";
+  return "the id " + quote(id) +
+         " must be 1 to 100 letters, digits, '.', '_' and '-', not '.' first";
+}
+
+std::string check_label(const std::string& label) {
+  constexpr size_t kMostBytes = 200;
+  const bool is_plain = std::none_of(label.begin(), label.end(), [](char c) {
+    return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+  });
+  if (is_plain && is_utf8(label) && label.size() <= kMostBytes) return "";
+  return "label must be UTF-8 of at most " + std::to_string(kMostBytes) +
+         " bytes on one line";
+}
+
+std::string read_parameters(const CallRules& rules, Call& call) {
+  const Route& route = *call.match.route;
+  const auto& query = call.target.query;
+  for (const auto& [name, value] : query) {
+    if (!route.takes(name)) {
+      return "there is no parameter " + quote(name) + " here";
+    }
+  }
+  for (const RouteParameter& parameter : route.parameters) {
+    const auto found = query.find(std::string(parameter.name));
+    if (parameter.is_needed && (found == query.end() || found->second.empty()))
+      return "the parameter '" + std::string(parameter.name) + "' is needed";
+  }
+  const bool is_picture = route.kind == RouteKind::kPicture;
+  call.number = is_picture ? kUsualSide
+                           : std::min(kUsualNeighbours, rules.most_neighbours);
+  std::string fault =
+      is_picture
+          ? read_number(call, "size", kSmallestSide, kLargestSide, call.number)
+          : read_number(call, "k", 1, rules.most_neighbours, call.number);
+  if (!fault.empty()) return fault;
+  if (const auto id = query.find("id"); id != query.end()) {
+    call.id = id->second;
+    if (is_new_item(route)) fault = check_id(call.id);
+  }
+  if (!fault.empty()) return fault;
+  const auto label = query.find("label");
+  if (label == query.end() || label->second.empty()) return "";
+  call.label = label->second;
+  if (is_new_item(route)) return check_label(call.label);
+  if (call.snapshot->classes.contains(call.label)) return "";
+  return "the index has no class " + quote(call.label);
+}
+
+std::optional<HttpResponse> bad_request(const std::string& fault) {
+  if (fault.empty()) return {};
+  return error_response(400, fault, "see docs/serve.md for the parameters");
 }
 
 std::optional<HttpResponse> read_call(const HttpRequest& head,
@@ -111,42 +183,39 @@ std::optional<HttpResponse> read_call(const HttpRequest& head,
                           "see docs/serve.md for the addresses there are");
   }
   call.target = std::move(*target);
-  const std::optional<RouteMatch> match = match_route(call.target.path);
+  std::optional<RouteMatch> match = match_route(call.target.path, head.method);
   if (!match) {
     return error_response(404, "there is nothing at this address",
                           "see docs/serve.md for the addresses there are");
   }
-  call.match = *match;
-  const Route& route = *match->route;
-  const std::vector<std::string>& path = call.target.path;
-  if (!path.empty() && path[0] == "api" && is_cross_site(head)) {
+  call.match = std::move(*match);
+  const Route& route = *call.match.route;
+  if (route.path.starts_with("/api/") && is_cross_site(head)) {
     return error_response(403, "pages of other sites cannot use this server",
                           "open the server's own page");
   }
-  if (!rules.token.empty() && !route.is_open) {
+  if (!rules.token.empty() && route.access != RouteAccess::kOpen) {
     if (auto refusal = check_token(head, rules)) return refusal;
   }
-  if (head.method != route.method) {
+  if (!call.match.has_method) {
     HttpResponse response = error_response(
         405, "the method " + quote(head.method) + " is not for this address",
-        std::string("use ") + route.method);
-    response.headers.emplace_back("Allow", methods_of(route));
+        "use " + call.match.allowed);
+    response.headers.emplace_back("Allow", call.match.allowed);
     return response;
   }
-  if (head.method == "GET" && head.body_bytes > 0) {
-    return error_response(400, "a GET request has no body", "leave it out");
+  if (route.access == RouteAccess::kChange) {
+    if (auto refusal = check_changes(rules)) return refusal;
   }
-  if (head.method == "POST" && !is_picture_type(head.content_type)) {
-    return wrong_type(head.content_type);
+  if (auto refusal = check_body(head, route)) return refusal;
+  if (auto refusal = find_index(rules, call)) return refusal;
+  const int64_t position = call.match.position;
+  if (position >= 0 && !call.snapshot->has_item(position)) {
+    return error_response(404,
+                          "the index has no item " + std::to_string(position),
+                          "it may have been removed: search again");
   }
-  if (match->position >= 0 && !rules.has_item(match->position)) {
-    return error_response(
-        404, "the index has no item " + std::to_string(match->position),
-        "it may have been removed: search again");
-  }
-  const std::string fault = read_query(rules, call);
-  if (fault.empty()) return {};
-  return error_response(400, fault, "see docs/serve.md for the parameters");
+  return bad_request(read_parameters(rules, call));
 }
 
 }  // namespace kith

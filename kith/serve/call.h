@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kith/serve/http.h"
 #include "kith/serve/route_table.h"
+#include "kith/serve/served_index.h"
 #include "kith/serve/target.h"
 #include "kith/serve/wrong_tokens.h"
 
@@ -16,17 +17,24 @@ namespace kith {
 struct Call {
   RouteMatch match;
   Target target;
-  int64_t number = 0;  ///< k, or the size of a picture.
-  std::string label;   ///< Of the class to search in; empty: all.
+  ServedIndex* index = nullptr;    ///< That the address means.
+  ServedIndex::Snapshot snapshot;  ///< Of it, for all of the answer.
+  int64_t number = 0;              ///< k, or the size of a picture.
+  std::string label;  ///< Of the class to search in; empty: all. Or of new
+                      ///< items.
+  std::string id;     ///< Of an item.
+
+  /// What the addresses of the index's items begin with: "/api".
+  std::string base() const;
 };
 
 /// What a request is checked against.
 struct CallRules {
-  std::string token;                    ///< Empty: nobody needs one.
+  std::string token;  ///< Empty: nobody needs one.
+  bool allow_changes = false;
   WrongTokens* wrong_tokens = nullptr;  ///< Null: any number may be tried.
   int64_t most_neighbours = 100;
-  std::function<bool(int64_t)> has_item;
-  std::function<bool(const std::string&)> has_class;
+  const ServedIndexes* indexes = nullptr;  ///< At least one.
 };
 
 /// Reads a request, whose body need not be there yet, into `call`. Returns why
@@ -35,7 +43,15 @@ struct CallRules {
 std::optional<HttpResponse> read_call(const HttpRequest& head,
                                       const CallRules& rules, Call& call);
 
-/// 415 for what is neither a PNG nor a JPEG.
-HttpResponse not_a_picture();
+/// Reads the parameters of call.target into the call; says what is wrong with
+/// one, in words for bad_request().
+std::string read_parameters(const CallRules& rules, Call& call);
+
+/// What is wrong with the id or the label of a new item; empty if nothing is.
+std::string check_id(const std::string& id);
+std::string check_label(const std::string& label);
+
+/// 400 if a fault is not empty.
+std::optional<HttpResponse> bad_request(const std::string& fault);
 
 }  // namespace kith

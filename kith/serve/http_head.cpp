@@ -83,9 +83,10 @@ std::optional<HttpResponse> check_head(const HttpFields& fields,
 std::optional<HttpResponse> malformed_request(
     const boost::system::error_code& error, uint64_t max_body_bytes) {
   if (error == http::error::body_limit) {
-    return error_response(413, "the picture is too large",
-                          "at most " + std::to_string(max_body_bytes) +
-                              " bytes are accepted: make it smaller");
+    return error_response(
+        413, "the body is too large",
+        "at most " + std::to_string(max_body_bytes) +
+            " bytes are accepted: send smaller pictures, or fewer");
   }
   if (error == http::error::header_limit ||
       error == http::error::buffer_overflow) {

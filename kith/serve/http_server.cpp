@@ -63,7 +63,8 @@ class HttpServer::Listener {
         acceptor_(asio::make_strand(io_)),
         retry_(acceptor_.get_executor()),
         deadline_(acceptor_.get_executor()),
-        signals_(acceptor_.get_executor(), SIGINT, SIGTERM) {
+        signals_(acceptor_.get_executor(), SIGINT, SIGTERM),
+        hangups_(acceptor_.get_executor(), SIGHUP) {
     bind();
   }
 
@@ -73,6 +74,7 @@ class HttpServer::Listener {
     signals_.async_wait([this](const Error& error, int) {
       if (!error) finish();
     });
+    wait_for_hangup();
     asio::post(acceptor_.get_executor(), [this] { accept(); });
     std::vector<std::thread> threads;
     for (int64_t i = 1; i < shared_.options.threads; ++i) {
@@ -111,6 +113,14 @@ class HttpServer::Listener {
     shared_.address = {where.address().is_loopback(),
                        where.address().is_v6() ? "[" + name + "]" : name,
                        acceptor_.local_endpoint().port()};
+  }
+
+  void wait_for_hangup() {
+    hangups_.async_wait([this](const Error& error, int) {
+      if (error) return;
+      if (shared_.options.on_hangup) shared_.options.on_hangup();
+      wait_for_hangup();
+    });
   }
 
   /// A connection that fails, for want of memory say, does not end the rest.
@@ -183,6 +193,7 @@ class HttpServer::Listener {
     Error ignored;
     acceptor_.close(ignored);
     signals_.cancel(ignored);
+    hangups_.cancel(ignored);
     retry_.cancel();
     for (const auto& weak : sessions_) {
       if (const auto session = weak.lock()) session->finish();
@@ -209,6 +220,7 @@ class HttpServer::Listener {
   asio::steady_timer retry_;
   asio::steady_timer deadline_;
   asio::signal_set signals_;
+  asio::signal_set hangups_;
 };
 
 HttpServer::HttpServer(const HttpOptions& options, HttpHandler& handler,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,6 +22,8 @@ struct HttpOptions {
   double idle_seconds = 30;   ///< Until a next request begins.
   double finish_seconds = 5;  ///< For requests in flight when it stops.
   bool log_requests = false;
+  /// On SIGHUP, which does nothing else; must not take long.
+  std::function<void()> on_hangup = {};
 };
 
 /// Whether only programs of this machine can connect to an address.

@@ -9,19 +9,20 @@
 
 namespace kith {
 
-Image item_picture(const StoredIndex& index, int64_t position) {
+Image item_picture(const ItemPlace& item) {
   try {
-    return decode_image(index.item(position).path);
+    return decode_image(item.file);
   } catch (const DataError& error) {
-    throw ItemPictureError(position, error.what());
+    throw ItemPictureError(item.position, error.what());
   }
 }
 
-PictureStore::PictureStore(const StoredIndex& index, int64_t cache_bytes)
-    : index_(index), most_bytes_(static_cast<size_t>(cache_bytes)) {}
+PictureStore::PictureStore(int64_t cache_bytes)
+    : most_bytes_(static_cast<size_t>(cache_bytes)) {}
 
-std::string PictureStore::jpeg(int64_t position, int side) {
-  const Key key{position, side};
+std::string PictureStore::jpeg(const ItemPlace& item, int side) {
+  constexpr int kQuality = 90;
+  const Key key{item.file, file_mark(item.file), side};
   {
     const std::lock_guard lock(mutex_);
     const auto found = places_.find(key);
@@ -30,7 +31,11 @@ std::string PictureStore::jpeg(int64_t position, int side) {
       return found->second->bytes;
     }
   }
-  std::string bytes = make(key);
+  const Image image = item_picture(item);
+  const Size size = size_within({image.width, image.height}, side);
+  const std::vector<uint8_t> jpeg =
+      encode_jpeg(resize(image, size.width, size.height), kQuality);
+  std::string bytes(jpeg.begin(), jpeg.end());
   keep(key, bytes);
   return bytes;
 }
@@ -38,15 +43,6 @@ std::string PictureStore::jpeg(int64_t position, int side) {
 int64_t PictureStore::cached_bytes() const {
   const std::lock_guard lock(mutex_);
   return static_cast<int64_t>(bytes_);
-}
-
-std::string PictureStore::make(const Key& key) const {
-  constexpr int kQuality = 90;
-  const Image image = item_picture(index_, key.first);
-  const Size size = size_within({image.width, image.height}, key.second);
-  const std::vector<uint8_t> bytes =
-      encode_jpeg(resize(image, size.width, size.height), kQuality);
-  return {bytes.begin(), bytes.end()};
 }
 
 void PictureStore::keep(const Key& key, const std::string& bytes) {

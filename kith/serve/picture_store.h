@@ -5,11 +5,12 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "kith/core/error.h"
 #include "kith/image/image.h"
-#include "kith/index/stored_index.h"
+#include "kith/serve/file_mark.h"
+#include "kith/serve/search_service.h"
 
 namespace kith {
 
@@ -28,32 +29,31 @@ class ItemPictureError : public DataError {
 
 /// The picture of an item, as large as pictures that are indexed may be: limits
 /// for what clients send are not for it. ItemPictureError if it cannot be read.
-Image item_picture(const StoredIndex& index, int64_t position);
+Image item_picture(const ItemPlace& item);
 
-/// The pictures of an index's items as small JPEGs. They are decoded and
-/// encoded anew: nothing that a file may hide goes to a browser. Those shown
-/// last are kept, up to a number of bytes.
+/// The pictures of items as small JPEGs. They are decoded and encoded anew:
+/// nothing that a file may hide goes to a browser. Those shown last are kept,
+/// up to a number of bytes, as long as their files do not change: an index
+/// that has other items, or other pictures of them, gets its own.
 class PictureStore {
  public:
-  PictureStore(const StoredIndex& index, int64_t cache_bytes);
+  explicit PictureStore(int64_t cache_bytes);
 
   /// The item's picture with its long side cut to `side` pixels.
   /// ItemPictureError if its file cannot be read. Safe from several threads.
-  std::string jpeg(int64_t position, int side);
+  std::string jpeg(const ItemPlace& item, int side);
 
   int64_t cached_bytes() const;
 
  private:
-  using Key = std::pair<int64_t, int>;
+  using Key = std::tuple<std::string, FileMark, int>;
   struct Entry {
     Key key;
     std::string bytes;
   };
 
-  std::string make(const Key& key) const;
   void keep(const Key& key, const std::string& bytes);
 
-  const StoredIndex& index_;
   size_t most_bytes_;
   mutable std::mutex mutex_;
   std::list<Entry> entries_;  ///< Last shown first.

@@ -16,12 +16,14 @@ namespace kith {
 
 /// A search that waits.
 struct Query {
+  SharedIndex index;            ///< To be searched; null: only embed.
   std::vector<Image> pictures;  ///< Of an image; empty if there is a vector.
   Tensor vector;                ///< [1, dim]
   int64_t exclude = -1;         ///< The item that is searched with.
   int64_t k = 0;
   std::string label;
   SearchService::Done done;
+  SearchService::Embedded embedded;  ///< Instead of `done`.
 
   int64_t bytes() const;  ///< Of the pictures.
 };

@@ -1,15 +1,20 @@
 #include "kith/serve/routes.h"
 
+#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include "kith/core/log.h"
 #include "kith/core/timer.h"
+#include "kith/image/image_format.h"
 #include "kith/serve/access.h"
 #include "kith/serve/answers.h"
 #include "kith/serve/call.h"
+#include "kith/serve/item_changer.h"
+#include "kith/serve/new_items.h"
+#include "kith/serve/openapi.h"
 #include "kith/serve/picture_store.h"
+#include "kith/serve/sent_pictures.h"
 #include "kith/serve/worker_pool.h"
 
 namespace kith {
@@ -17,87 +22,40 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What is told of an exception that is not the client's fault: the details
-/// are for the log.
-HttpResponse problem(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const BusyError& busy) {
-    return error_response(503, busy.what(), "try again in a moment");
-  } catch (const ItemPictureError& gone) {
-    log_warning(gone.what());
-    return error_response(
-        404,
-        "the file of item " + std::to_string(gone.position()) +
-            " cannot be read",
-        "it may have been moved since the index was made: the server's log "
-        "says more");
-  } catch (const std::exception& other) {
-    log_warning(std::string("a request failed: ") + other.what());
-    return error_response(500, "the server could not do this",
-                          "the server's log says why");
-  }
-}
-
-/// Decodes what a client sent, or says what is wrong with it.
-std::optional<HttpResponse> decode_body(const std::string& body,
-                                        const DecodeLimits& limits,
-                                        Image& image) {
-  try {
-    image = decode_image(
-        {reinterpret_cast<const uint8_t*>(body.data()), body.size()},
-        "the picture", limits);
-    return {};
-  } catch (const TooLargeError& large) {
-    return error_response(413, large.what(),
-                          "make the picture smaller and try again");
-  } catch (const DataError& data) {
-    return error_response(400, data.what(), "try another picture");
-  }
-}
-
-/// PNG or JPEG by its first bytes; whether it is whole the decoder tells.
-bool looks_like_picture(const std::string& bytes) {
-  return bytes.starts_with("\xff\xd8\xff") ||
-         bytes.starts_with("\x89PNG\r\n\x1a\n");
-}
-
 }  // namespace
 
-Routes::Routes(SearchService& service, const ServeMetrics& metrics,
+Routes::Routes(const ServedIndexes& indexes, const ServeMetrics& metrics,
                RouteOptions options)
-    : service_(service),
+    : indexes_(indexes),
       metrics_(metrics),
       options_(std::move(options)),
       wrong_tokens_(std::make_unique<WrongTokens>()),
       rules_(std::make_unique<CallRules>()),
-      pictures_(std::make_unique<PictureStore>(service.index(),
-                                               options_.picture_cache_bytes)),
-      workers_(std::make_unique<WorkerPool>(options_.workers,
-                                            options_.waiting_jobs)) {
-  const StoredIndex& index = service.index();
-  for (int64_t i = 0; i < index.count(); ++i) {
-    if (!index.is_removed(i)) {
-      ++classes_[std::string(index.items().label(i))];
+      pictures_(std::make_unique<PictureStore>(options_.picture_cache_bytes)) {
+  KITH_ASSERT(!indexes_.empty());
+  if (options_.allow_changes) {
+    for (const auto& index : indexes_) {
+      changers_[index.get()] =
+          std::make_unique<ItemChanger>(*index, options_.pictures_bytes);
     }
   }
-  classes_.erase("");  // items without a class
   rules_->token = options_.token;
+  rules_->allow_changes = options_.allow_changes;
   rules_->wrong_tokens = wrong_tokens_.get();
-  rules_->most_neighbours = service.options().most_neighbours;
-  rules_->has_item = [&index](int64_t position) {
-    return position < index.count() && !index.is_removed(position);
-  };
-  rules_->has_class = [this](const std::string& label) {
-    return classes_.count(label) != 0;
-  };
+  rules_->most_neighbours =
+      indexes_.front()->service().options().most_neighbours;
+  rules_->indexes = &indexes_;
+  workers_ =
+      std::make_unique<WorkerPool>(options_.workers, options_.waiting_jobs);
 }
 
 Routes::~Routes() { stop(); }
 
 void Routes::stop() {
   workers_->stop();
-  service_.stop();
+  // Embeddings of new items become changes: these end last.
+  for (const auto& index : indexes_) index->service().stop();
+  for (const auto& [index, changer] : changers_) changer->stop();
 }
 
 std::optional<HttpResponse> Routes::refuse(const HttpRequest& head) {
@@ -127,9 +85,16 @@ void Routes::answer(HttpRequest request, Reply reply) {
   switch (route.kind) {
     case RouteKind::kSearch:
     case RouteKind::kSimilar:
-      return search(call, std::move(request), named);
+      return search(std::move(call), std::move(request), named);
     case RouteKind::kPicture:
       return picture(call, named);
+    case RouteKind::kFindItem:
+      return hand_on(named, [call, named] { named(find_item_answer(call)); });
+    case RouteKind::kAddItems:
+    case RouteKind::kPutItem:
+      return add(std::move(call), std::move(request), named);
+    case RouteKind::kRemoveItem:
+      return remove(call, named);
     default:
       return named(light_answer(call));
   }
@@ -137,23 +102,29 @@ void Routes::answer(HttpRequest request, Reply reply) {
 
 HttpResponse Routes::light_answer(const Call& call) const {
   switch (call.match.route->kind) {
+    case RouteKind::kIndexes:
+      return indexes();
     case RouteKind::kInfo:
-      return info();
+      return info(call);
     case RouteKind::kClasses:
-      return classes();
+      return classes_answer(call);
     case RouteKind::kItem:
-      return item_answer(service_.index(), call.match.position);
+      return item_answer(call, call.match.position);
     case RouteKind::kAnyItem:
-      return any_item_answer(service_.index());
+      return any_item_answer(call);
     case RouteKind::kHealth:
       return json_answer(
           {{"status", "ok"}, {"token_required", !options_.token.empty()}});
     case RouteKind::kMetrics:
-      return {200, "text/plain; version=0.0.4; charset=utf-8",
-              metrics_.text(service_.stats(), service_.index().size())};
+      return metrics();
+    case RouteKind::kOpenApi:
+      return json_answer(openapi_description());
     default:
-      break;
+      return page_file(call);
   }
+}
+
+HttpResponse Routes::page_file(const Call& call) const {
   const std::string name =
       call.target.path.empty() ? "index.html" : call.target.path.back();
   const std::optional<PageFile> file = find_page_file(name);
@@ -165,26 +136,45 @@ HttpResponse Routes::light_answer(const Call& call) const {
           "no-cache"};
 }
 
-HttpResponse Routes::info() const {
-  const StoredIndex& index = service_.index();
-  return json_answer({{"model", options_.model},
-                      {"index", options_.index},
+HttpResponse Routes::metrics() const {
+  ServiceStats services;
+  std::vector<IndexStats> indexes;
+  std::set<const SearchService*> counted;
+  for (const auto& index : indexes_) {
+    indexes.push_back(index->stats());
+    if (!counted.insert(&index->service()).second) continue;
+    services.add(index->service().stats());
+  }
+  return {200, "text/plain; version=0.0.4; charset=utf-8",
+          metrics_.text(services, indexes)};
+}
+
+HttpResponse Routes::indexes() const {
+  Json list = Json::array();
+  for (const auto& index : indexes_) {
+    list.push_back({{"name", index->options().name},
+                    {"items", index->now()->index->size()},
+                    {"address", "/api/indexes/" + index->options().name}});
+  }
+  return json_answer({{"indexes", list}});
+}
+
+HttpResponse Routes::info(const Call& call) const {
+  const StoredIndex& index = *call.snapshot->index;
+  const ServiceOptions& service = call.index->service().options();
+  return json_answer({{"name", call.index->options().name},
+                      {"model", call.index->options().model},
+                      {"index", call.index->options().path},
                       {"kind", index.info().kind},
                       {"items", index.size()},
                       {"dim", index.dim()},
-                      {"classes", classes_.size()},
+                      {"classes", call.snapshot->classes.size()},
                       {"token_required", !options_.token.empty()},
+                      {"changes", options_.allow_changes},
+                      {"formats", image_formats()},
                       {"max_body_bytes", options_.max_body_bytes},
-                      {"max_pixels", service_.options().limits.max_pixels},
-                      {"max_neighbours", service_.options().most_neighbours}});
-}
-
-HttpResponse Routes::classes() const {
-  Json list = Json::array();
-  for (const auto& [label, count] : classes_) {
-    list.push_back({{"label", label}, {"count", count}});
-  }
-  return json_answer({{"classes", list}});
+                      {"max_pixels", service.limits.max_pixels},
+                      {"max_neighbours", service.most_neighbours}});
 }
 
 void Routes::hand_on(const Reply& reply, Job job) {
@@ -192,7 +182,7 @@ void Routes::hand_on(const Reply& reply, Job job) {
     try {
       job();
     } catch (const std::exception&) {
-      reply(problem(std::current_exception()));
+      reply(problem_answer(std::current_exception()));
     }
   });
   if (has_place) return;
@@ -200,39 +190,86 @@ void Routes::hand_on(const Reply& reply, Job job) {
                        "try again in a moment"));
 }
 
-void Routes::search(const Call& call, HttpRequest request, const Reply& reply) {
+void Routes::search(Call call, HttpRequest request, const Reply& reply) {
   const bool with_item = call.match.position >= 0;
-  if (!with_item && !looks_like_picture(request.body)) {
-    return reply(not_a_picture());
-  }
-  const auto done = [this, reply, timer = Timer()](
-                        const std::vector<SearchHit>& hits,
-                        const std::exception_ptr& error) {
-    reply(error ? problem(error)
-                : hits_answer(service_.index(), hits, timer.seconds()));
-  };
-  const int64_t position = call.match.position;
-  // Shared, for a std::function is copied.
-  const auto body = std::make_shared<std::string>(std::move(request.body));
-  hand_on(reply, [this, with_item, position, k = call.number,
-                  label = call.label, body, reply, done] {
-    if (with_item) return service_.submit_item(position, k, label, done);
-    Image image;
-    if (auto fault = decode_body(*body, service_.options().limits, image)) {
+  // Shared, for a std::function is copied; and pictures are within it.
+  const auto sent = std::make_shared<HttpRequest>(std::move(request));
+  SentPictures upload;
+  if (!with_item) {
+    if (auto fault = read_sent(*sent, *rules_, call, upload)) {
       return reply(std::move(*fault));
     }
-    body->clear();
-    body->shrink_to_fit();
-    service_.submit(image, k, label, done);
+  }
+  const auto done = [call, reply, timer = Timer()](
+                        const std::vector<SearchHit>& hits,
+                        const std::exception_ptr& error) {
+    reply(error ? problem_answer(error)
+                : hits_answer(call, hits, timer.seconds()));
+  };
+  hand_on(reply, [call, with_item, sent, upload, reply, done] {
+    SearchService& service = call.index->service();
+    const SharedIndex& index = call.snapshot->index;
+    if (with_item) {
+      return service.submit_item(
+          index, call.index->place_of(*index, call.match.position), call.number,
+          call.label, done);
+    }
+    Image image;
+    if (auto fault = decode_sent(upload.pictures.front(),
+                                 service.options().limits, image)) {
+      return reply(std::move(*fault));
+    }
+    sent->body.clear();
+    sent->body.shrink_to_fit();
+    service.submit(index, image, call.number, call.label, done);
   });
 }
 
 void Routes::picture(const Call& call, const Reply& reply) {
-  hand_on(reply, [this, reply, position = call.match.position,
-                  side = static_cast<int>(call.number)] {
+  hand_on(reply, [this, call, reply] {
+    const ItemPlace place =
+        call.index->place_of(*call.snapshot->index, call.match.position);
     // Not to be kept: with another index the same address is another picture.
-    reply({200, "image/jpeg", pictures_->jpeg(position, side), "no-store"});
+    reply({200, "image/jpeg",
+           pictures_->jpeg(place, static_cast<int>(call.number)), "no-store"});
   });
+}
+
+void Routes::add(Call call, HttpRequest request, const Reply& reply) {
+  call.snapshot.reset();  // a change is of what is on disk then
+  const auto sent = std::make_shared<HttpRequest>(std::move(request));
+  hand_on(reply, [this, call, sent, reply]() mutable {
+    SentPictures upload;
+    if (auto fault = read_sent(*sent, *rules_, call, upload)) {
+      return reply(std::move(*fault));
+    }
+    embed_new_items(
+        call, upload,
+        [this, call, reply](ItemChange made) {
+          change(call, std::move(made), reply);
+        },
+        reply);
+  });
+}
+
+void Routes::remove(const Call& call, const Reply& reply) {
+  ItemChange change;
+  change.kind = ItemChange::Kind::kRemove;
+  change.items.push_back({call.id});
+  this->change(call, std::move(change), reply);
+}
+
+void Routes::change(const Call& call, ItemChange change, const Reply& reply) {
+  Call kept = call;
+  kept.snapshot.reset();
+  change.done = [call = std::move(kept), reply](const ChangeOutcome& outcome) {
+    reply(change_answer(call, outcome));
+  };
+  try {
+    changers_.at(call.index)->push(std::move(change));
+  } catch (const std::exception&) {
+    reply(problem_answer(std::current_exception()));
+  }
 }
 
 }  // namespace kith

@@ -8,21 +8,23 @@
 #include <string>
 
 #include "kith/serve/http.h"
-#include "kith/serve/search_service.h"
 #include "kith/serve/serve_metrics.h"
+#include "kith/serve/served_index.h"
 
 namespace kith {
 
+class ItemChanger;
 class PictureStore;
 class WorkerPool;
 class WrongTokens;
 struct Call;
 struct CallRules;
+struct ItemChange;
 
 struct RouteOptions {
-  std::string model;  ///< What was given to the command, for /api/info.
-  std::string index;
-  std::string token;  ///< Empty: nobody needs one.
+  std::string token;                           ///< Empty: nobody needs one.
+  bool allow_changes = false;                  ///< By who has the token.
+  int64_t pictures_bytes = int64_t{10} << 30;  ///< That clients may add.
   uint64_t max_body_bytes = 20 << 20;
   int64_t workers = 2;          ///< Threads that decode pictures.
   int64_t waiting_jobs = 1024;  ///< For these; more are refused.
@@ -32,7 +34,8 @@ struct RouteOptions {
 /// What `kith serve` answers (docs/serve.md), without sockets.
 class Routes final : public HttpHandler {
  public:
-  Routes(SearchService& service, const ServeMetrics& metrics,
+  /// The first index is that of the short addresses.
+  Routes(const ServedIndexes& indexes, const ServeMetrics& metrics,
          RouteOptions options);
   ~Routes() override;
 
@@ -47,20 +50,26 @@ class Routes final : public HttpHandler {
   using Job = std::function<void()>;
 
   HttpResponse light_answer(const Call& call) const;
-  HttpResponse info() const;
-  HttpResponse classes() const;
-  void search(const Call& call, HttpRequest request, const Reply& reply);
+  HttpResponse page_file(const Call& call) const;
+  HttpResponse metrics() const;
+  HttpResponse indexes() const;
+  HttpResponse info(const Call& call) const;
+  void search(Call call, HttpRequest request, const Reply& reply);
   void picture(const Call& call, const Reply& reply);
+  void add(Call call, HttpRequest request, const Reply& reply);
+  void remove(const Call& call, const Reply& reply);
+  void change(const Call& call, ItemChange change, const Reply& reply);
 
   void hand_on(const Reply& reply, Job job);
 
-  SearchService& service_;
+  const ServedIndexes& indexes_;
   const ServeMetrics& metrics_;
   RouteOptions options_;
-  std::map<std::string, int64_t> classes_;  ///< Items by label.
   std::unique_ptr<WrongTokens> wrong_tokens_;
   std::unique_ptr<CallRules> rules_;
   std::unique_ptr<PictureStore> pictures_;
+  /// Empty if changes are not allowed.
+  std::map<const ServedIndex*, std::unique_ptr<ItemChanger>> changers_;
   std::unique_ptr<WorkerPool> workers_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -31,14 +32,9 @@ Hits first_of(Hits hits, const Query& query) {
 
 class SearchService::Worker {
  public:
-  Worker(std::unique_ptr<EmbeddingNet> net, StoredIndex index,
-         ServiceOptions options)
-      : net_(std::move(net)),
-        index_(std::move(index)),
-        options_(std::move(options)),
-        queue_(options_) {
+  Worker(std::unique_ptr<EmbeddingNet> net, ServiceOptions options)
+      : net_(std::move(net)), options_(std::move(options)), queue_(options_) {
     options_.descriptor.check(net_->backbone());
-    check_dimensions();
     net_->eval();
     thread_ = std::thread([this] { work(); });
   }
@@ -46,9 +42,9 @@ class SearchService::Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  const StoredIndex& index() const { return index_; }
   const ServiceOptions& options() const { return options_; }
   const InputOptions& input() const { return net_->input(); }
+  int64_t dim() const { return net_->dim(); }
 
   QueryQueue& queue() { return queue_; }
 
@@ -58,34 +54,38 @@ class SearchService::Worker {
   }
 
  private:
-  void check_dimensions() const {
-    if (net_->dim() == index_.dim()) return;
-    throw ConfigError(
-        "the model's embeddings have " + std::to_string(net_->dim()) +
-        " dimensions, the index's " + std::to_string(index_.dim()) +
-        ": take the model that the index was made with (" +
-        index_.info().model + "), or make the index anew");
-  }
+  /// What is told to each query of a batch.
+  struct Outcome {
+    Hits hits = {};
+    std::exception_ptr error = {};
+  };
 
   void work() {
     while (true) {
       std::vector<Query> batch = queue_.take();
       if (batch.empty()) break;
-      std::exception_ptr error;
-      std::vector<Hits> hits(batch.size());
+      std::vector<Outcome> outcomes(batch.size());
       try {
         embed_pictures_of(batch);
-        hits = search_all(batch);
+        search_all(batch, outcomes);
       } catch (const std::exception&) {
-        error = std::current_exception();
+        for (Outcome& each : outcomes) each.error = std::current_exception();
       }
       for (size_t i = 0; i < batch.size(); ++i) {
-        batch[i].done(std::move(hits[i]), error);
+        tell(batch[i], std::move(outcomes[i]));
       }
     }
     const auto stops =
         std::make_exception_ptr(BusyError("the search service stops"));
-    for (const Query& query : queue_.take_rest()) query.done({}, stops);
+    for (const Query& query : queue_.take_rest()) tell(query, {{}, stops});
+  }
+
+  static void tell(const Query& query, Outcome outcome) {
+    if (!query.embedded) {
+      return query.done(std::move(outcome.hits), outcome.error);
+    }
+    query.embedded(outcome.error ? Tensor() : query.vector[0].clone(),
+                   outcome.error);
   }
 
   void embed_pictures_of(std::vector<Query>& batch) {
@@ -105,41 +105,61 @@ class SearchService::Worker {
     }
   }
 
+  /// One index after the other; what is wrong with one does not matter to those
+  /// who search another.
+  static void search_all(const std::vector<Query>& batch,
+                         std::vector<Outcome>& outcomes) {
+    std::map<const StoredIndex*, std::vector<size_t>> by_index;
+    for (size_t i = 0; i < batch.size(); ++i) {
+      if (batch[i].index) by_index[batch[i].index.get()].push_back(i);
+    }
+    for (const auto& [index, which] : by_index) {
+      try {
+        search_one(*index, batch, which, outcomes);
+      } catch (const std::exception&) {
+        for (const size_t i : which) {
+          outcomes[i] = {{}, std::current_exception()};
+        }
+      }
+    }
+  }
+
   /// Queries without a class are searched for together, as far as the one that
   /// wants most: the vectors of a large index are read once for all of them.
-  std::vector<Hits> search_all(const std::vector<Query>& batch) const {
-    std::vector<Hits> hits(batch.size());
+  static void search_one(const StoredIndex& index,
+                         const std::vector<Query>& batch,
+                         const std::vector<size_t>& which,
+                         std::vector<Outcome>& outcomes) {
     std::vector<size_t> together;
     std::vector<Tensor> vectors;
     int64_t most = 0;
-    for (size_t i = 0; i < batch.size(); ++i) {
+    for (const size_t i : which) {
       const Query& query = batch[i];
       if (!query.label.empty()) {
-        hits[i] = search_class(query);
+        outcomes[i].hits = search_class(index, query);
         continue;
       }
       together.push_back(i);
       vectors.push_back(query.vector);
       most = std::max(most, query.k + (query.exclude >= 0 ? 1 : 0));
     }
-    if (together.empty()) return hits;
-    std::vector<Hits> found = index_.search(torch::cat(vectors), most);
+    if (together.empty()) return;
+    std::vector<Hits> found = index.search(torch::cat(vectors), most);
     for (size_t i = 0; i < together.size(); ++i) {
-      hits[together[i]] = first_of(std::move(found[i]), batch[together[i]]);
+      outcomes[together[i]].hits =
+          first_of(std::move(found[i]), batch[together[i]]);
     }
-    return hits;
   }
 
-  Hits search_class(const Query& query) const {
-    const auto keep = [this, &query](int64_t position) {
+  static Hits search_class(const StoredIndex& index, const Query& query) {
+    const auto keep = [&index, &query](int64_t position) {
       return position != query.exclude &&
-             index_.items().label(position) == query.label;
+             index.items().label(position) == query.label;
     };
-    return index_.search(query.vector, query.k, keep).front();
+    return index.search(query.vector, query.k, keep).front();
   }
 
   std::unique_ptr<EmbeddingNet> net_;
-  StoredIndex index_;
   ServiceOptions options_;
   QueryQueue queue_;
   std::thread thread_;
@@ -165,16 +185,25 @@ std::vector<SearchHit> wait_for(const Submit& submit) {
 }  // namespace
 
 SearchService::SearchService(std::unique_ptr<EmbeddingNet> net,
-                             StoredIndex index, const ServiceOptions& options)
-    : worker_(std::make_unique<Worker>(std::move(net), std::move(index),
-                                       options)) {}
+                             const ServiceOptions& options)
+    : worker_(std::make_unique<Worker>(std::move(net), options)) {}
 
 SearchService::~SearchService() = default;
 
-void SearchService::submit(const Image& image, int64_t k,
+void SearchService::check_fits(const StoredIndex& index) const {
+  if (worker_->dim() == index.dim()) return;
+  throw ConfigError("the model's embeddings have " +
+                    std::to_string(worker_->dim()) +
+                    " dimensions, the index's " + std::to_string(index.dim()) +
+                    ": take the model that the index was made with (" +
+                    index.info().model + "), or make the index anew");
+}
+
+void SearchService::submit(SharedIndex index, const Image& image, int64_t k,
                            const std::string& label, Done done) {
   worker_->queue().check_place();
   Query query;
+  query.index = std::move(index);
   query.pictures =
       make_pictures(image, worker_->input(), worker_->options().descriptor);
   query.k = k;
@@ -183,38 +212,51 @@ void SearchService::submit(const Image& image, int64_t k,
   worker_->queue().push(std::move(query));
 }
 
-void SearchService::submit_item(int64_t position, int64_t k,
-                                const std::string& label, Done done) {
+void SearchService::submit_item(SharedIndex index, const ItemPlace& item,
+                                int64_t k, const std::string& label,
+                                Done done) {
   worker_->queue().check_place();
   Query query;
-  const Tensor vector = index().vector(position);
+  const Tensor vector = index->vector(item.position);
   if (vector.defined()) {
     query.vector = vector.reshape({1, -1});
   } else {
-    query.pictures = make_pictures(item_picture(index(), position),
-                                   worker_->input(), options().descriptor);
+    query.pictures = make_pictures(item_picture(item), worker_->input(),
+                                   options().descriptor);
   }
-  query.exclude = position;
+  query.index = std::move(index);
+  query.exclude = item.position;
   query.k = k;
   query.label = label;
   query.done = std::move(done);
   worker_->queue().push(std::move(query));
 }
 
-std::vector<SearchHit> SearchService::search(const Image& image, int64_t k,
-                                             const std::string& label) {
-  return wait_for([&](Done done) { submit(image, k, label, std::move(done)); });
+void SearchService::embed(const Image& image, Embedded done) {
+  worker_->queue().check_place();
+  Query query;
+  query.pictures =
+      make_pictures(image, worker_->input(), worker_->options().descriptor);
+  query.embedded = std::move(done);
+  worker_->queue().push(std::move(query));
 }
 
-std::vector<SearchHit> SearchService::search_item(int64_t position, int64_t k,
+std::vector<SearchHit> SearchService::search(const SharedIndex& index,
+                                             const Image& image, int64_t k,
+                                             const std::string& label) {
+  return wait_for(
+      [&](Done done) { submit(index, image, k, label, std::move(done)); });
+}
+
+std::vector<SearchHit> SearchService::search_item(const SharedIndex& index,
+                                                  const ItemPlace& item,
+                                                  int64_t k,
                                                   const std::string& label) {
   return wait_for(
-      [&](Done done) { submit_item(position, k, label, std::move(done)); });
+      [&](Done done) { submit_item(index, item, k, label, std::move(done)); });
 }
 
 void SearchService::stop() { worker_->stop(); }
-
-const StoredIndex& SearchService::index() const { return worker_->index(); }
 
 const ServiceOptions& SearchService::options() const {
   return worker_->options();

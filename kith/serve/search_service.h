@@ -28,49 +28,65 @@ struct ServiceOptions {
   DescriptorOptions descriptor = {};
 };
 
+/// An item of an index, and the file of its picture.
+struct ItemPlace {
+  int64_t position = 0;
+  std::string file = {};
+};
+
 /// More searches wait than may, or the service has stopped: try again later.
 class BusyError : public RunError {
  public:
   using RunError::RunError;
 };
 
-/// Searches an index for pictures: requests of many threads go through the
-/// network in batches, on one thread of its own. All functions may be called
-/// from several threads.
+/// An index that is not changed any more. Who searches keeps it.
+using SharedIndex = std::shared_ptr<const StoredIndex>;
+
+/// Searches the indexes of a network for pictures: requests of many threads go
+/// through the network in batches, on one thread of its own. All functions may
+/// be called from several threads.
 class SearchService {
  public:
   /// Takes what was found, nearest first, or the reason why nothing was.
   using Done = std::function<void(std::vector<SearchHit>, std::exception_ptr)>;
+  /// Takes the unit embedding [dim] of an image, or the reason why not.
+  using Embedded = std::function<void(Tensor, std::exception_ptr)>;
 
-  /// ConfigError if the network's embeddings do not fit the index.
-  SearchService(std::unique_ptr<EmbeddingNet> net, StoredIndex index,
+  SearchService(std::unique_ptr<EmbeddingNet> net,
                 const ServiceOptions& options);
   ~SearchService();
+
+  /// ConfigError if the network's embeddings do not fit an index.
+  void check_fits(const StoredIndex& index) const;
 
   /// Makes the image small on the calling thread, and hands it on: `done` is
   /// called on the service's thread and throws nothing. Finds items of a class
   /// only, unless `label` is empty. BusyError (and no call of `done`) if too
   /// many wait.
-  void submit(const Image& image, int64_t k, const std::string& label,
-              Done done);
+  void submit(SharedIndex index, const Image& image, int64_t k,
+              const std::string& label, Done done);
 
   /// The same with an item of the index, which does not find itself.
   /// ItemPictureError if the index cannot tell its vector and its file cannot
   /// be read.
-  void submit_item(int64_t position, int64_t k, const std::string& label,
-                   Done done);
+  void submit_item(SharedIndex index, const ItemPlace& item, int64_t k,
+                   const std::string& label, Done done);
 
-  /// The same two, waiting for the result.
-  std::vector<SearchHit> search(const Image& image, int64_t k,
-                                const std::string& label);
-  std::vector<SearchHit> search_item(int64_t position, int64_t k,
+  /// The embedding of an image, with which it can be added to an index.
+  void embed(const Image& image, Embedded done);
+
+  /// The first two, waiting for the result.
+  std::vector<SearchHit> search(const SharedIndex& index, const Image& image,
+                                int64_t k, const std::string& label);
+  std::vector<SearchHit> search_item(const SharedIndex& index,
+                                     const ItemPlace& item, int64_t k,
                                      const std::string& label);
 
   /// Ends the batch in work; searches that wait get a BusyError. No `done` is
   /// called afterwards.
   void stop();
 
-  const StoredIndex& index() const;
   const ServiceOptions& options() const;
   ServiceStats stats() const;
 

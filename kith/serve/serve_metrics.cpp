@@ -39,6 +39,40 @@ void write_histogram(std::ostream& out, const std::string& name,
       << name << "_count" << all << " " << total << "\n";
 }
 
+/// One number of every index; names of indexes need no escapes.
+void write_each(std::ostream& out, const std::vector<IndexStats>& indexes,
+                const char* name, const char* type, const char* help,
+                int64_t IndexStats::*value) {
+  describe(out, name, type, help);
+  for (const IndexStats& index : indexes) {
+    out << name << "{index=\"" << index.name << "\"} " << index.*value << "\n";
+  }
+}
+
+void write_indexes(std::ostream& out, const std::vector<IndexStats>& indexes) {
+  write_each(out, indexes, "kith_index_items", "gauge",
+             "Pictures in the index.", &IndexStats::items);
+  write_each(out, indexes, "kith_index_reloads_total", "counter",
+             "Times that a changed index was loaded.", &IndexStats::reloads);
+  write_each(out, indexes, "kith_index_reload_failures_total", "counter",
+             "Times that a changed index could not be loaded.",
+             &IndexStats::failed_reloads);
+  describe(out, "kith_index_stale", "gauge",
+           "1 while an older index is searched than the one on disk, which "
+           "cannot be loaded.");
+  for (const IndexStats& index : indexes) {
+    out << "kith_index_stale{index=\"" << index.name << "\"} "
+        << (index.is_stale ? 1 : 0) << "\n";
+  }
+  write_each(out, indexes, "kith_items_added_total", "counter",
+             "Items that clients added.", &IndexStats::added);
+  write_each(out, indexes, "kith_items_removed_total", "counter",
+             "Items that clients removed or replaced.", &IndexStats::removed);
+  write_each(out, indexes, "kith_index_picture_bytes", "gauge",
+             "Pictures that clients added, on disk.",
+             &IndexStats::picture_bytes);
+}
+
 }  // namespace
 
 void ServeMetrics::answered(const std::string& route, int status,
@@ -63,8 +97,13 @@ void ServeMetrics::connection_refused() {
   ++refused_;
 }
 
+void ServiceStats::add(const ServiceStats& other) {
+  queued += other.queued;
+  batches.add(other.batches);
+}
+
 std::string ServeMetrics::text(const ServiceStats& service,
-                               int64_t items) const {
+                               const std::vector<IndexStats>& indexes) const {
   const std::lock_guard lock(mutex_);
   std::ostringstream out;
   out.precision(9);
@@ -87,8 +126,7 @@ std::string ServeMetrics::text(const ServiceStats& service,
               connections_);
   write_value(out, "kith_connections_refused_total", "counter",
               "Connections above the limit.", refused_);
-  write_value(out, "kith_index_items", "gauge", "Pictures in the index.",
-              items);
+  write_indexes(out, indexes);
   if (const auto bytes = resident_bytes()) {
     write_value(out, "process_resident_memory_bytes", "gauge",
                 "Memory of the server.", *bytes);

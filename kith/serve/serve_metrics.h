@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace kith {
 
@@ -22,6 +23,10 @@ struct CountHistogram {
     ++counts[i];
     sum += value;
   }
+  void add(const CountHistogram& other) {
+    for (size_t i = 0; i <= N; ++i) counts[i] += other.counts[i];
+    sum += other.sum;
+  }
 };
 
 inline constexpr std::array<double, 12> kSecondBounds = {
@@ -33,6 +38,20 @@ inline constexpr std::array<double, 9> kBatchBounds = {1,  2,  4,   8,  16,
 struct ServiceStats {
   int64_t queued = 0;  ///< Searches that wait.
   CountHistogram<kBatchBounds.size()> batches;
+
+  void add(const ServiceStats& other);
+};
+
+/// What an index that is served tells of itself.
+struct IndexStats {
+  std::string name = {};
+  int64_t items = 0;
+  int64_t reloads = 0;
+  int64_t failed_reloads = 0;
+  bool is_stale = false;  ///< What is on disk cannot be served.
+  int64_t added = 0;      ///< Items, by clients.
+  int64_t removed = 0;
+  int64_t picture_bytes = 0;  ///< Of what clients added.
 };
 
 /// What a server counts. Safe to use from several threads.
@@ -44,7 +63,8 @@ class ServeMetrics {
   void connection_refused();
 
   /// In the text format of Prometheus (version 0.0.4).
-  std::string text(const ServiceStats& service, int64_t items) const;
+  std::string text(const ServiceStats& service,
+                   const std::vector<IndexStats>& indexes) const;
 
  private:
   mutable std::mutex mutex_;

@@ -10,10 +10,8 @@
 
 #include <unistd.h>
 
-#include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/path.h"
-#include "kith/index/index_files.h"
 
 namespace kith {
 
@@ -62,16 +60,6 @@ void make_folder_of(const std::string& file) {
   const fs::path folder = fs::path(file).parent_path();
   if (folder.empty()) return;
   make_folders(folder);
-}
-
-std::unique_ptr<FileLock> lock_index(const std::string& index) {
-  auto lock = std::make_unique<FileLock>(hidden_beside(index, ".lock"));
-  if (!lock->try_lock()) {
-    throw RunError(index + " is being made or changed by another kith index" +
-                   lock->holder() + "; wait for it");
-  }
-  settle_index(index);
-  return lock;
 }
 
 std::vector<std::string> read_lines(const std::string& path) {

@@ -1,10 +1,7 @@
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
-
-#include "kith/core/file_lock.h"
 
 namespace kith {
 
@@ -19,10 +16,6 @@ std::string hidden_beside(const std::string& path, const std::string& end);
 
 /// Makes the folder that a file will be in. RunError if it cannot be made.
 void make_folder_of(const std::string& file);
-
-/// The right to change an index, which one process at a time has. RunError if
-/// another has it. What one that was killed has left is put in order.
-std::unique_ptr<FileLock> lock_index(const std::string& index);
 
 /// The lines of a text file without their ends; a last empty one is none.
 std::vector<std::string> read_lines(const std::string& path);

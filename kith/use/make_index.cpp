@@ -6,6 +6,7 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/path.h"
+#include "kith/index/index_files.h"
 #include "kith/index/recall.h"
 #include "kith/index/stored_index.h"
 #include "kith/use/files.h"

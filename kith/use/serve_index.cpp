@@ -1,7 +1,16 @@
 #include "kith/use/serve_index.h"
 
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <map>
+#include <utility>
+
 #include "kith/core/error.h"
+#include "kith/core/quote.h"
+#include "kith/index/index_files.h"
 #include "kith/serve/access.h"
+#include "kith/serve/index_watch.h"
 #include "kith/serve/routes.h"
 #include "kith/train/train_options.h"
 #include "kith/use/embed_images.h"
@@ -19,45 +28,107 @@ void check_access(const ServeIndexOptions& options) {
                       " lets other machines connect, so option 'token' is "
                       "needed");
   }
+  if (options.allow_changes && options.token.empty()) {
+    throw ConfigError(
+        "option 'allow_changes' lets clients change the index, so option "
+        "'token' is needed");
+  }
 }
 
-SearchService make_service(const ServeIndexOptions& options,
-                           c10::Device device) {
-  check_access(options);
-  StoredIndex index =
-      StoredIndex::open(options.index, options.memory_mb, device);
-  LoadedModel model =
-      load_index_model(index, options.index, options.model, device);
-  ServiceOptions service = options.service;
-  service.descriptor = usual_embedding(model).descriptor;
-  return {std::move(model.net), std::move(index), service};
+bool is_index_name(const std::string& name) {
+  return !name.empty() && name.size() <= 64 &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                  c == '_' || c == '-';
+         });
 }
 
-RouteOptions route_options(const ServeIndexOptions& options,
-                           const StoredIndex& index) {
-  RouteOptions routes;
-  routes.model = options.model.empty() ? index.info().model : options.model;
-  routes.index = options.index;
-  routes.token = options.token;
-  routes.max_body_bytes = options.http.max_body_bytes;
-  routes.workers = worker_count(0);
-  return routes;
+/// What is to be served, each with a name of its own.
+std::vector<ServedFile> named_files(const ServeIndexOptions& options) {
+  std::vector<ServedFile> files = options.indexes;
+  if (!options.index.empty()) {
+    files.insert(files.begin(), {options.index, "", options.model});
+  }
+  if (files.empty()) throw ConfigError("option 'index' is needed");
+  std::map<std::string, std::string> paths;
+  for (ServedFile& file : files) {
+    const bool is_own = !file.name.empty();
+    if (!is_own) file.name = std::filesystem::path(file.path).stem().string();
+    // The name of a single index is in no address that anybody needs.
+    if (!is_own && !is_index_name(file.name) && files.size() == 1) {
+      file.name = "index";
+    }
+    if (!is_index_name(file.name)) {
+      throw ConfigError("the index " + file.path + " is called " +
+                        quote(file.name) +
+                        ", but a name must be 1 to 64 letters, digits, '_' and "
+                        "'-': give it one, as birds=" +
+                        file.path);
+    }
+    const auto [known, is_new] = paths.emplace(file.name, file.path);
+    if (is_new) continue;
+    throw ConfigError("two indexes are called '" + file.name + "', " +
+                      known->second + " and " + file.path +
+                      ": give one another name, as " + file.name +
+                      "2=" + file.path);
+  }
+  return files;
 }
 
 }  // namespace
 
 struct IndexServer::Parts {
-  Parts(const ServeIndexOptions& options, c10::Device device)
-      : service(make_service(options, device)),
-        routes(service, metrics, route_options(options, service.index())),
-        server(options.http, routes, metrics) {}
+  Parts(const ServeIndexOptions& options, c10::Device device) {
+    check_access(options);
+    for (const ServedFile& file : named_files(options)) {
+      add_index(file, options, device);
+    }
+    RouteOptions route_options;
+    route_options.token = options.token;
+    route_options.allow_changes = options.allow_changes;
+    route_options.pictures_bytes = options.pictures_mb << 20;
+    route_options.max_body_bytes = options.http.max_body_bytes;
+    route_options.workers = worker_count(0);
+    routes = std::make_unique<Routes>(indexes, metrics, route_options);
+    HttpOptions http = options.http;
+    http.on_hangup = [this] { watch->reload(); };
+    server = std::make_unique<HttpServer>(http, *routes, metrics);
+    watch = std::make_unique<IndexWatch>(indexes);
+  }
   // Before the server: replies are for its connections.
-  ~Parts() { routes.stop(); }
+  ~Parts() { routes->stop(); }
 
-  SearchService service;
+  /// Indexes of one model share it.
+  void add_index(const ServedFile& file, const ServeIndexOptions& options,
+                 c10::Device device) {
+    // Before it is opened: what changes meanwhile is seen later.
+    const FileMark mark = file_mark(record_path(file.path));
+    StoredIndex index = StoredIndex::open(file.path, options.memory_mb, device);
+    const std::string from =
+        file.model.empty() ? index.info().model : file.model;
+    ServedIndexOptions served = {
+        file.name,         file.path, from, index.info().model_hash,
+        options.memory_mb, device};
+    auto& service = services[{from, served.model_hash}];
+    if (!service) {
+      LoadedModel model =
+          load_index_model(index, file.path, file.model, device);
+      ServiceOptions usual = options.service;
+      usual.descriptor = usual_embedding(model).descriptor;
+      service = std::make_unique<SearchService>(std::move(model.net), usual);
+    }
+    indexes.push_back(std::make_unique<ServedIndex>(
+        std::move(served), std::move(index), mark, *service));
+  }
+
+  /// By where a model is and its hash.
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<SearchService>>
+      services;
+  ServedIndexes indexes;
   ServeMetrics metrics;
-  Routes routes;
-  HttpServer server;
+  std::unique_ptr<Routes> routes;
+  std::unique_ptr<HttpServer> server;
+  std::unique_ptr<IndexWatch> watch;
 };
 
 IndexServer::IndexServer(const ServeIndexOptions& options, c10::Device device)
@@ -65,16 +136,20 @@ IndexServer::IndexServer(const ServeIndexOptions& options, c10::Device device)
 
 IndexServer::~IndexServer() = default;
 
-const StoredIndex& IndexServer::index() const {
-  return parts_->service.index();
+int64_t IndexServer::items() const {
+  int64_t items = 0;
+  for (const auto& index : parts_->indexes) items += index->stats().items;
+  return items;
 }
 
-int IndexServer::port() const { return parts_->server.port(); }
+int64_t IndexServer::indexes() const { return std::ssize(parts_->indexes); }
 
-std::string IndexServer::url() const { return parts_->server.url(); }
+int IndexServer::port() const { return parts_->server->port(); }
 
-void IndexServer::run() { parts_->server.run(); }
+std::string IndexServer::url() const { return parts_->server->url(); }
 
-void IndexServer::stop() { parts_->server.stop(); }
+void IndexServer::run() { parts_->server->run(); }
+
+void IndexServer::stop() { parts_->server->stop(); }
 
 }  // namespace kith

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kith/core/device.h"
 #include "kith/serve/http_server.h"
@@ -10,13 +11,25 @@
 
 namespace kith {
 
-struct ServeIndexOptions {
-  std::string index = {};
+struct ServedFile {
+  std::string path = {};
+  /// In addresses: letters, digits, '_' and '-'; empty: the file's name without
+  /// its ending.
+  std::string name = {};
   std::string model = {};  ///< That made it; empty: where the index says.
+};
+
+struct ServeIndexOptions {
+  std::string index = {};  ///< One, or the first of several.
+  std::string model = {};  ///< That made it; empty: where the index says.
+  std::vector<ServedFile> indexes = {};  ///< Others, or all.
   /// What clients must send (see check_token); empty: nothing, which is refused
   /// where other machines can connect.
   std::string token = {};
-  int64_t memory_mb = 4096;  ///< A larger exact index is read in blocks.
+  /// Clients with the token may add, replace and remove items.
+  bool allow_changes = false;
+  int64_t pictures_mb = 10'240;  ///< That clients may add, of each index.
+  int64_t memory_mb = 4096;      ///< A larger exact index is read in blocks.
   HttpOptions http = {};
   /// Pictures of most phones have fewer pixels. As RGB they take 192 MB on each
   /// thread that decodes, 576 MB while a progressive JPEG is, 704 MB with CMYK.
@@ -24,16 +37,20 @@ struct ServeIndexOptions {
   ServiceOptions service = {.limits = {.max_pixels = 64'000'000}};
 };
 
-/// An index with its model behind HTTP: the page for people and the answers for
-/// programs of docs/serve.md.
+/// Indexes with their models behind HTTP: the page for people and the answers
+/// for programs of docs/serve.md. An index that changes on disk is loaded
+/// again, within a second or two, and on SIGHUP; meanwhile no request fails.
 class IndexServer {
  public:
   /// Loads all and binds the address. ConfigError if other machines could
-  /// connect without a token; see also HttpServer and load_index_model().
+  /// connect, or an index be changed, without a token, or two indexes have one
+  /// name; see also HttpServer and load_index_model().
   IndexServer(const ServeIndexOptions& options, c10::Device device);
   ~IndexServer();
 
-  const StoredIndex& index() const;
+  /// Of all indexes.
+  int64_t items() const;
+  int64_t indexes() const;
   int port() const;
   std::string url() const;  ///< "http://127.0.0.1:8080/"
 

@@ -248,7 +248,7 @@ TEST_F(IndexCommand, IsChangedByOneAtATime) {
        {std::vector<std::string>{"index", "add", rows, "--to", index_},
         {"index", "remove", list, "--from", index_},
         {"index", rows, "--out", index_, "--overwrite"}}) {
-    expect_failure(1, command, {index_, "another kith index", "process "});
+    expect_failure(1, command, {index_, "another program", "process "});
   }
 }
 

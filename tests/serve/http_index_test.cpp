@@ -29,7 +29,7 @@ TEST(ServeIndex, AnswersWithAnIndexAndItsModel) {
   const std::string token = "0123456789abcdef";
   IndexServer server({.index = index, .token = token, .http = {.port = 0}},
                      at::kCPU);
-  EXPECT_EQ(server.index().size(), 48);
+  EXPECT_EQ(server.items(), 48);
   EXPECT_EQ(server.url(),
             "http://127.0.0.1:" + std::to_string(server.port()) + "/");
   std::thread thread([&server] { server.run(); });

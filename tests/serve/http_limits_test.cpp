@@ -24,7 +24,7 @@ class HttpLimits : public HttpServerFixture {
  protected:
   /// The value of a line of /metrics.
   double metric(const std::string& name) const {
-    const std::string text = metrics_.text({}, 0);
+    const std::string text = metrics_.text({}, {});
     const size_t at = text.find("\n" + name + " ");
     return at == std::string::npos
                ? -1

@@ -16,10 +16,8 @@ namespace kith {
 
 using Json = nlohmann::json;
 
-inline RouteOptions named(const std::string& token = "") {
+inline RouteOptions with_token(const std::string& token) {
   RouteOptions options;
-  options.model = "run";
-  options.index = "index.faiss";
   options.token = token;
   return options;
 }
@@ -38,11 +36,22 @@ inline std::string png(int64_t seed, int width = 48, int height = 32) {
   return {bytes.begin(), bytes.end()};
 }
 
+/// An index in memory that never changes, as it is served.
+inline ServedIndexes served(SearchService& service, StoredIndex index,
+                            const std::string& name = "index") {
+  ServedIndexes indexes;
+  indexes.push_back(std::make_unique<ServedIndex>(
+      ServedIndexOptions{.name = name, .path = "", .model = "run"},
+      std::move(index), FileMark{}, service));
+  return indexes;
+}
+
 class RoutesTest : public ::testing::Test {
  protected:
   RoutesTest()
-      : service_(SmallIndex::net(), small_.index(), small_limits()),
-        routes_(service_, metrics_, named()) {}
+      : service_(SmallIndex::net(), small_limits()),
+        indexes_(served(service_, small_.index())),
+        routes_(indexes_, metrics_, {}) {}
 
   static HttpResponse ask_of(Routes& routes, HttpRequest request) {
     request.body_bytes = request.body.size();
@@ -96,6 +105,7 @@ class RoutesTest : public ::testing::Test {
 
   SmallIndex small_;
   SearchService service_;
+  ServedIndexes indexes_;
   ServeMetrics metrics_;
   Routes routes_;
 };

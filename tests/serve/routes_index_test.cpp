@@ -24,8 +24,8 @@ TEST_F(RoutesTest, GivesAnyItemThatIsNotRemoved) {
   StoredIndex index = small_.index();
   index.remove(
       {paths[0], paths[1], paths[4], paths[5], paths[6], paths[8], paths[11]});
-  SearchService service(SmallIndex::net(), std::move(index), small_limits());
-  Routes routes(service, metrics_, named());
+  const ServedIndexes indexes = served(service_, std::move(index));
+  Routes routes(indexes, metrics_, {});
   std::map<int64_t, int> found;
   for (int i = 0; i < 500; ++i) {
     const HttpResponse response = get_of(routes, "/api/items/any");
@@ -41,16 +41,17 @@ TEST_F(RoutesTest, GivesAnyItemThatIsNotRemoved) {
 TEST_F(RoutesTest, SaysThatAnIndexIsEmpty) {
   StoredIndex index = small_.index();
   index.remove(small_.paths());
-  SearchService service(SmallIndex::net(), std::move(index), small_limits());
-  Routes routes(service, metrics_, named());
+  const ServedIndexes indexes = served(service_, std::move(index));
+  Routes routes(indexes, metrics_, {});
   expect_refused(get_of(routes, "/api/items/any"), 404, "the index is empty");
 }
 
 TEST_F(RoutesTest, ShowsItemsThatAreTooLargeToBeSent) {
   ServiceOptions options = small_limits();
   options.limits.max_pixels = 100;
-  SearchService service(SmallIndex::net(), small_.index(), options);
-  Routes routes(service, metrics_, named());
+  SearchService service(SmallIndex::net(), options);
+  const ServedIndexes indexes = served(service, small_.index());
+  Routes routes(indexes, metrics_, {});
   EXPECT_EQ(get_of(routes, "/api/items/2/image").status, 200);
   HttpRequest request;
   request.method = "POST";
@@ -85,11 +86,11 @@ class OwnFiles : public RoutesTest {
                          const std::string& body = "") {
     ItemTable items;
     for (const std::string& path : small_.paths()) items.add(path, "x");
-    SearchService service(
-        SmallIndex::net(),
-        StoredIndex(std::make_unique<NoVectors>(is_damaged), items, {}),
-        small_limits());
-    Routes routes(service, metrics_, named());
+    SearchService service(SmallIndex::net(), small_limits());
+    const ServedIndexes indexes =
+        served(service,
+               StoredIndex(std::make_unique<NoVectors>(is_damaged), items, {}));
+    Routes routes(indexes, metrics_, {});
     HttpRequest request;
     request.method = body.empty() ? "GET" : "POST";
     request.target = target;

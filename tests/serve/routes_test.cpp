@@ -57,7 +57,8 @@ TEST_F(RoutesTest, TellsOfTheIndex) {
   EXPECT_EQ(Json::parse(get("/api/items/3").body).at("label"), "odd");
   EXPECT_EQ(Json::parse(get("/health").body),
             Json({{"status", "ok"}, {"token_required", false}}));
-  EXPECT_THAT(get("/metrics").body, HasSubstr("kith_index_items 12\n"));
+  EXPECT_THAT(get("/metrics").body,
+              HasSubstr("kith_index_items{index=\"index\"} 12\n"));
 }
 
 TEST_F(RoutesTest, ShowsThePage) {
@@ -79,10 +80,11 @@ TEST_F(RoutesTest, ShowsPicturesOfItemsAndKeepsThem) {
   };
   EXPECT_EQ(decode(whole.body).width, 48);
   EXPECT_EQ(decode(get("/api/items/2/image?size=24").body).width, 24);
-  std::filesystem::remove(small_.paths()[2]);
   EXPECT_EQ(get("/api/items/2/image").body, whole.body);
-  const HttpResponse gone = get("/api/items/2/image?size=32");
-  expect_refused(gone, 404, "item 2");
+  write_png(small_.paths()[2], draw_scene(7, 40, 32));
+  EXPECT_EQ(decode(get("/api/items/2/image").body).width, 40);
+  std::filesystem::remove(small_.paths()[2]);
+  expect_refused(get("/api/items/2/image"), 404, "item 2");
   // The same address may be another picture when the server starts again.
   EXPECT_EQ(whole.cache, "no-store");
 }
@@ -120,7 +122,7 @@ TEST_F(RoutesTest, RefusesWithTheRightStatus) {
   const HttpResponse form =
       post("/api/search", png(1), "application/x-www-form-urlencoded");
   expect_refused(form, 415, "Content-Type 'application/x-www-form-urlencoded'");
-  EXPECT_THAT(form.body, HasSubstr("Content-Type: image/png"));
+  EXPECT_THAT(form.body, HasSubstr("Content-Type: image/jpeg"));
   EXPECT_EQ(post("/api/search", png(1), "Image/PNG").status, 200);
   expect_refused(post("/api/search", png(1).substr(0, 200)), 400);
   expect_refused(post("/api/search", png(1, 101, 100)), 413, "101 x 100");
@@ -131,7 +133,7 @@ TEST_F(RoutesTest, RefusesWithTheRightStatus) {
 }
 
 TEST_F(RoutesTest, WantsATokenWhereThereIsOne) {
-  Routes guarded(service_, metrics_, named("secret"));
+  Routes guarded(indexes_, metrics_, with_token("secret"));
   const auto status = [&guarded](const std::string& target,
                                  const std::string& authorization) {
     HttpRequest request;
@@ -156,7 +158,7 @@ TEST_F(RoutesTest, WantsATokenWhereThereIsOne) {
 }
 
 TEST_F(RoutesTest, ATokenCannotBeFoundByTrying) {
-  Routes guarded(service_, metrics_, named("secret"));
+  Routes guarded(indexes_, metrics_, with_token("secret"));
   const auto ask_from = [&guarded](const std::string& client,
                                    const std::string& authorization,
                                    const std::string& target = "/api/info") {
@@ -201,16 +203,18 @@ TEST_F(RoutesTest, RefusesWhenItHasStopped) {
 
 TEST(PictureStore, KeepsNoMoreThanItMay) {
   const SmallIndex small;
-  const StoredIndex index = small.index();
-  PictureStore store(index, 4000);
-  const std::string first = store.jpeg(0, 32);
+  PictureStore store(4000);
+  const auto place = [&small](int64_t i) {
+    return ItemPlace{i, small.paths()[static_cast<size_t>(i)]};
+  };
+  const std::string first = store.jpeg(place(0), 32);
   ASSERT_LT(first.size(), 4000U);
   for (int64_t i = 0; i < SmallIndex::kCount; ++i) {
-    store.jpeg(i, 32);
+    store.jpeg(place(i), 32);
     EXPECT_LE(store.cached_bytes(), 4000);
     EXPECT_GT(store.cached_bytes(), 0);
   }
-  EXPECT_EQ(store.jpeg(0, 32), first);
+  EXPECT_EQ(store.jpeg(place(0), 32), first);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ TEST(ParseTarget, RefusesWhatIsMalformedOrLeavesTheTree) {
 
 TEST(MatchRoute, KnowsItsRoutesAndNoOthers) {
   const auto name = [](const char* text) -> std::string {
-    const auto match = match_route(parse_target(text)->path);
+    const auto match = match_route(parse_target(text)->path, "GET");
     return match ? match->route->name : "none";
   };
   EXPECT_EQ(name("/"), "page");
@@ -66,13 +66,39 @@ TEST(MatchRoute, KnowsItsRoutesAndNoOthers) {
   EXPECT_EQ(name("/api/items/3/similar"), "similar");
   EXPECT_EQ(name("/api/items/3/image"), "image");
   for (const char* text :
-       {"/api", "/api/", "/assets", "/assets/a/b", "/api/items", "/api/items/",
+       {"/api", "/api/", "/assets", "/assets/a/b", "/api/items/",
         "/api/items/-1", "/api/items/+1", "/api/items/1x", "/api/items/x/image",
         "/api/items/99999999999999999999", "/api/items/1/file",
         "/api/items/1/image/x", "/health/", "/api/items/any/image"}) {
     EXPECT_EQ(name(text), "none") << text;
   }
-  EXPECT_EQ(match_route({"api", "items", "17", "image"})->position, 17);
+  EXPECT_EQ(match_route({"api", "items", "17", "image"}, "GET")->position, 17);
+}
+
+TEST(MatchRoute, TellsMethodsOfAnAddressApart) {
+  const Path items = {"api", "items"};
+  EXPECT_STREQ(match_route(items, "GET")->route->name, "find_item");
+  EXPECT_STREQ(match_route(items, "POST")->route->name, "add_items");
+  EXPECT_STREQ(match_route(items, "PUT")->route->name, "put_item");
+  EXPECT_STREQ(match_route(items, "DELETE")->route->name, "remove_item");
+  const auto other = match_route(items, "PATCH");
+  EXPECT_FALSE(other->has_method);
+  EXPECT_EQ(other->allowed, "GET, HEAD, POST, PUT, DELETE");
+}
+
+TEST(MatchRoute, KnowsTheAddressesOfEachIndex) {
+  const auto match =
+      match_route({"api", "indexes", "cars", "items", "3", "image"}, "GET");
+  EXPECT_STREQ(match->route->name, "image");
+  EXPECT_EQ(match->index, "cars");
+  EXPECT_EQ(match->position, 3);
+  EXPECT_STREQ(match_route({"api", "indexes"}, "GET")->route->name, "indexes");
+  for (const Path& path :
+       {Path{"api", "indexes", "cars"}, Path{"api", "indexes", "", "info"},
+        Path{"api", "indexes", "cars", "indexes"},
+        Path{"indexes", "cars", "info"}}) {
+    EXPECT_FALSE(match_route(path, "GET")) << path.back();
+  }
 }
 
 }  // namespace

@@ -1,0 +1,127 @@
+#include "kith/serve/kept_pictures.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <unordered_set>
+
+#include "kith/core/file.h"
+#include "kith/core/path.h"
+#include "kith/core/sha256.h"
+#include "kith/image/image_format.h"
+
+namespace kith {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostIdLetters = 100;
+constexpr size_t kNameDigits = 16;
+
+bool is_id_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+}
+
+bool is_sum(std::string_view text) {
+  return text.size() == kNameDigits &&
+         text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+/// The id in "sku-1.0123456789abcdef.jpg"; nothing if it is no such name.
+std::optional<std::string_view> id_in(std::string_view name) {
+  const size_t end = name.rfind('.');
+  if (end == name.npos) return {};
+  name = name.substr(0, end);
+  const size_t sum = name.rfind('.');
+  if (sum == name.npos || !is_sum(name.substr(sum + 1))) return {};
+  name = name.substr(0, sum);
+  if (!is_item_id(name)) return {};
+  return name;
+}
+
+}  // namespace
+
+bool is_item_id(std::string_view id) {
+  return !id.empty() && id.size() <= kMostIdLetters && id[0] != '.' &&
+         std::all_of(id.begin(), id.end(), is_id_letter);
+}
+
+KeptPictures::KeptPictures(const std::string& index)
+    : folder_(full_path(index).lexically_normal().string() + ".pictures"),
+      folder_name_(fs::path(folder_).filename().string()) {}
+
+std::string KeptPictures::path_of(std::string_view id,
+                                  std::string_view bytes) const {
+  Sha256 sum;
+  sum.add(bytes.data(), bytes.size());
+  return folder_ + "/" + std::string(id) + "." +
+         sum.hex().substr(0, kNameDigits) +
+         std::string(image_format(bytes).end);
+}
+
+std::optional<std::string_view> KeptPictures::name_of(
+    std::string_view path) const {
+  const size_t slash = path.rfind('/');
+  if (slash == path.npos) return {};
+  const std::string_view folder = path.substr(0, slash);
+  if (!folder.ends_with(folder_name_) ||
+      (folder.size() > folder_name_.size() &&
+       folder[folder.size() - folder_name_.size() - 1] != '/')) {
+    return {};
+  }
+  return path.substr(slash + 1);
+}
+
+std::string_view KeptPictures::id_of(std::string_view path) const {
+  const std::optional<std::string_view> name = name_of(path);
+  return name ? id_in(*name).value_or(path) : path;
+}
+
+std::string KeptPictures::file_of(std::string_view path) const {
+  const std::optional<std::string_view> name = name_of(path);
+  if (!name || !id_in(*name)) return std::string(path);
+  return folder_ + "/" + std::string(*name);
+}
+
+void KeptPictures::keep(const std::string& path, std::string_view bytes) {
+  make_folders(folder_);
+  const int64_t before = path_exists(path) ? bytes_of(path) : 0;
+  write_file_atomically(path, bytes);
+  bytes_ += static_cast<int64_t>(bytes.size()) - before;
+}
+
+void KeptPictures::drop(std::string_view path) {
+  const std::optional<std::string_view> name = name_of(path);
+  if (!name || !id_in(*name)) return;
+  const fs::path file = file_of(path);
+  std::error_code ignored;
+  const auto size = static_cast<int64_t>(fs::file_size(file, ignored));
+  if (!ignored && fs::remove(file, ignored)) bytes_ -= size;
+}
+
+int64_t KeptPictures::sweep(const StoredIndex& index) {
+  std::unordered_set<std::string_view> known;
+  for (int64_t i = 0; i < index.count(); ++i) {
+    if (index.is_removed(i)) continue;
+    if (const auto name = name_of(index.items().path(i))) known.insert(*name);
+  }
+  bytes_ = 0;
+  int64_t removed = 0;
+  std::error_code error;
+  std::vector<fs::path> left;
+  for (fs::directory_iterator entry(folder_, error), end;
+       !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!id_in(name)) continue;
+    std::error_code none;
+    if (known.contains(name)) {
+      bytes_ += static_cast<int64_t>(entry->file_size(none));
+    } else {
+      left.push_back(entry->path());
+    }
+  }
+  for (const fs::path& file : left) removed += fs::remove(file, error) ? 1 : 0;
+  return removed;
+}
+
+}  // namespace kith

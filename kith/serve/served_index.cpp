@@ -1,0 +1,148 @@
+#include "kith/serve/served_index.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "kith/core/log.h"
+#include "kith/core/timer.h"
+#include "kith/index/index_files.h"
+
+namespace kith {
+namespace {
+
+/// Between tries of what cannot be opened: one second, two, ... at most.
+constexpr int kLongestWait = 60;
+/// Requests that still have the index of before the last take no longer.
+constexpr double kOlderSeconds = 10;
+
+}  // namespace
+
+IndexSnapshot::IndexSnapshot(StoredIndex opened)
+    : index(std::make_shared<const StoredIndex>(std::move(opened))) {
+  for (int64_t i = 0; i < index->count(); ++i) {
+    if (!index->is_removed(i)) ++classes[std::string(index->items().label(i))];
+  }
+  classes.erase("");  // items without a class
+}
+
+ServedIndex::ServedIndex(ServedIndexOptions options, StoredIndex first,
+                         const FileMark& mark, SearchService& service)
+    : options_(std::move(options)),
+      service_(service),
+      pictures_(options_.path.empty() ? "index" : options_.path),
+      loaded_(mark) {
+  service_.check_fits(first);
+  snapshot_ = std::make_shared<const IndexSnapshot>(std::move(first));
+  stats_.name = options_.name;
+}
+
+ServedIndex::Snapshot ServedIndex::now() const {
+  const std::lock_guard lock(mutex_);
+  return snapshot_;
+}
+
+std::string_view ServedIndex::id_of(const StoredIndex& index,
+                                    int64_t position) const {
+  return pictures_.id_of(index.items().path(position));
+}
+
+ItemPlace ServedIndex::place_of(const StoredIndex& index,
+                                int64_t position) const {
+  return {position, pictures_.file_of(index.items().path(position))};
+}
+
+int64_t ServedIndex::find(const StoredIndex& index, std::string_view id) const {
+  for (int64_t i = 0; i < index.count(); ++i) {
+    if (id_of(index, i) == id && !index.is_removed(i)) return i;
+  }
+  return -1;
+}
+
+void ServedIndex::check_model(const StoredIndex& index) const {
+  service_.check_fits(index);
+  const std::string& hash = index.info().model_hash;
+  if (hash.empty() || options_.model_hash.empty() ||
+      hash == options_.model_hash) {
+    return;
+  }
+  throw ConfigError("it was made with other weights (" + index.info().model +
+                    ") than those that are served: start the server again");
+}
+
+void ServedIndex::look(Look look) {
+  if (options_.path.empty()) return;
+  const std::lock_guard looking(looking_);
+  const std::string record = record_path(options_.path);
+  // Before it is opened: what changes meanwhile is seen the next time.
+  const FileMark mark = file_mark(record);
+  if (look == Look::kIfNew) {
+    if (mark == loaded_ && !refused_) return;
+    if (mark == refused_ && Clock::now() < again_at_) return;
+  }
+  try {
+    if (mark.inode == 0) throw DataError(record + " is gone");
+    wait_for_older();
+    StoredIndex opened =
+        StoredIndex::open(options_.path, options_.memory_mb, options_.device);
+    check_model(opened);
+    Snapshot next = std::make_shared<const IndexSnapshot>(std::move(opened));
+    const int64_t items = next->index->size();
+    const std::lock_guard lock(mutex_);
+    older_ = snapshot_;
+    snapshot_.swap(next);
+    ++stats_.reloads;
+    stats_.is_stale = false;
+    loaded_ = mark;
+    refused_.reset();
+    refusals_ = 0;
+    if (look != Look::kOwnChange) {
+      log_info(options_.path + " is loaded again: " + std::to_string(items) +
+               " items, " + std::to_string(next->index->size()) + " before");
+    }
+  } catch (const std::exception& error) {
+    refuse(mark, look, error.what());
+  }
+}
+
+/// So that no more than two are in memory: the one that is searched, which
+/// requests keep for a while, and the new one.
+void ServedIndex::wait_for_older() const {
+  const Timer timer;
+  while (!older_.expired() && timer.seconds() < kOlderSeconds) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+void ServedIndex::refuse(const FileMark& mark, Look look,
+                         const std::string& why) {
+  const bool is_known = mark == refused_;
+  refused_ = mark;
+  const int wait = std::min(1 << std::min(refusals_++, 10), kLongestWait);
+  again_at_ = Clock::now() + std::chrono::seconds(wait);
+  {
+    const std::lock_guard lock(mutex_);
+    ++stats_.failed_reloads;
+    stats_.is_stale = true;
+  }
+  if (is_known && look == Look::kIfNew) return;
+  log_warning(options_.path +
+              " has changed, but what is there now cannot be served; the "
+              "index of before still is, and it is tried again: " +
+              why);
+}
+
+IndexStats ServedIndex::stats() const {
+  const std::lock_guard lock(mutex_);
+  IndexStats stats = stats_;
+  stats.items = snapshot_->index->size();
+  stats.picture_bytes = pictures_.bytes();
+  return stats;
+}
+
+void ServedIndex::count_changes(int64_t added, int64_t removed) {
+  const std::lock_guard lock(mutex_);
+  stats_.added += added;
+  stats_.removed += removed;
+}
+
+}  // namespace kith

@@ -1,0 +1,13 @@
+"""`kith serve` while its indexes change, and with several.
+
+usage: KITH_PROGRAM=kith python3 serve_live_test.py [OPTION of unittest]...
+"""
+
+import unittest
+
+from serve_client import prepared
+from serve_live import Changing, Reloading, Several  # noqa: F401
+
+if __name__ == "__main__":
+    with prepared():
+        unittest.main()
