@@ -152,9 +152,11 @@ HttpResponse Routes::metrics() const {
 HttpResponse Routes::indexes() const {
   Json list = Json::array();
   for (const auto& index : indexes_) {
-    list.push_back({{"name", index->options().name},
+    const std::string& name = index->options().name;
+    list.push_back({{"name", name},
                     {"items", index->now()->index->size()},
-                    {"address", "/api/indexes/" + index->options().name}});
+                    {"address", list.empty() ? std::string("/api")
+                                             : "/api/indexes/" + name}});
   }
   return json_answer({{"indexes", list}});
 }

@@ -1,7 +1,19 @@
 """Pictures of all kinds that are given to the page of `kith serve`."""
 
+import struct
+
 import page_checks
 from serve_case import PHONE, USUAL_COUNT, ServeTest, shared
+
+
+def tiff(side):
+    """A grey square."""
+    entries = [(256, side), (257, side), (258, 8), (259, 1), (262, 1),
+               (273, 8), (277, 1), (278, side), (279, side * side)]
+    return (b"II*\0" + struct.pack("<I", 8 + side * side)
+            + bytes([128]) * (side * side) + struct.pack("<H", len(entries))
+            + b"".join(struct.pack("<HHII", tag, 4, 1, value)
+                       for tag, value in entries) + bytes(4))
 
 
 class Pictures(ServeTest):
@@ -57,10 +69,23 @@ class Pictures(ServeTest):
         page = self.open()
         sent = page.drop_drawing(200, 100, "image/webp", "web.jpg",
                                  "image/jpeg")
-        self.assertEqual(sent["kind"], "image/jpeg")
+        self.assertTrue(sent["same"])  # by its contents the server knows it
         page.wait_for_query("web.jpg")
         self.assertEqual(page.trouble(), "")
         self.expect_quiet(page)
+
+    def test_one_that_only_the_server_reads(self):
+        page = self.open()
+        path = shared.tiny.index.with_name("scan.tif")
+        path.write_bytes(tiff(64))
+        page.upload(path)
+        self.assertEqual(len(page.hits()), USUAL_COUNT)
+        self.assertEqual(page.trouble(), "")
+        self.assertIn("image missing", page.text_after("#query .frame"))
+        # Its beginning alone: the server tells what is wrong.
+        page.give("drop", "II*\0 and so on", "broken.tif", "image/tiff")
+        page.wait("error", page.trouble)
+        self.assertIn("the picture", page.trouble().lower())
 
     def test_no_size(self):
         page = self.open()

@@ -16,6 +16,7 @@ import page_checks  # noqa: E402
 from serve_case import (LOOKS, PHONE, USUAL_COUNT, ServeTest,  # noqa: E402
                         prepared, shared)
 from serve_controls import Controls  # noqa: E402, F401
+from serve_indexes import Indexes  # noqa: E402, F401
 from serve_pictures import Pictures  # noqa: E402, F401
 from serve_token import TOKEN, Token  # noqa: E402, F401
 from serve_wishes import Wishes  # noqa: E402, F401

@@ -55,6 +55,13 @@ async function ask(path, options = {}) {
       sentence(told.remedy || 'try again'), reply.status);
 }
 
+// What the addresses of the index that is searched begin with.
+let base = '/api';
+
+export function setBase(address) {
+  base = address;
+}
+
 // The JSON that is answered.
 export async function askJson(path, options) {
   const reply = await ask(path, options);
@@ -65,15 +72,20 @@ export async function askJson(path, options) {
   }
 }
 
+// The same from the index: '/info'.
+export function askIndex(path, options) {
+  return askJson(base + path, options);
+}
+
 // The neighbours of a query, { picture: Blob } or { item: position }.
 export function findSimilar(query, count, label, signal) {
   const wanted = new URLSearchParams({ k: count });
   if (label) wanted.set('label', label);
   if ('item' in query) {
-    return askJson(`/api/items/${query.item}/similar?${wanted}`, { signal });
+    return askIndex(`/items/${query.item}/similar?${wanted}`, { signal });
   }
-  return askJson(`/api/search?${wanted}`,
-                 { method: 'POST', body: query.picture, signal });
+  return askIndex(`/search?${wanted}`,
+                  { method: 'POST', body: query.picture, signal });
 }
 
 // An address for <img> and a function that lets it go. The browser sends no

@@ -21,14 +21,15 @@ export function clearOutcome() {
   at('outcome').hidden = true;
 }
 
-// `query`: { picture, name }, or an item of the index, { position, label,
-// path }. `filter`: the class that was asked for, or ''. Images that are still
-// loading when `signal` is aborted are left.
-export function showOutcome(query, reply, filter, signal) {
+// `query`: { picture, name }, or an item of the index, { label, path, image }.
+// `filter`: the class that was asked for, or ''. `linkTo`: the address of a
+// search with the item at a position. Images that are still loading when
+// `signal` is aborted are left.
+export function showOutcome(query, reply, filter, linkTo, signal) {
   releases.splice(0).forEach(release => release());
   showQuery(query, signal);
   at('hits').replaceChildren(
-      ...reply.results.map((hit, i) => makeHit(hit, i + 1, signal)));
+      ...reply.results.map((hit, i) => makeHit(hit, i + 1, linkTo, signal)));
   at('state').textContent = summary(reply, filter);
   at('outcome').removeAttribute('aria-busy');
 }
@@ -48,7 +49,7 @@ function showQuery(query, signal) {
   showName(at('query-name'), own ? query.name : query.label);
   showName(at('query-detail'), own ? '' : query.path);
   image.alt = own ? 'Your picture' : `Image ${query.label || query.path}`;
-  if (!own) return load(image, `/api/items/${query.position}/image`, signal);
+  if (!own) return load(image, query.image, signal);
   const address = URL.createObjectURL(query.picture);
   releases.push(() => URL.revokeObjectURL(address));
   setImage(image, address);
@@ -83,12 +84,12 @@ async function load(image, path, signal) {
   }
 }
 
-function makeHit(hit, rank, signal) {
+function makeHit(hit, rank, linkTo, signal) {
   const element = at('hit').content.cloneNode(true);
   const part = selector => element.querySelector(selector);
   const similarity = hit.similarity.toFixed(3).replace('-', '\u2212');
   const link = part('a');
-  link.href = `/#item=${hit.position}`;
+  link.href = linkTo(hit.position);
   // What the caption leaves out of a long name.
   link.title = hit.label ? `${hit.label}\n${hit.path}` : hit.path;
   link.setAttribute('aria-label', `${rank}: ${hit.label || hit.path}, ` +

@@ -4,17 +4,25 @@ import { Trouble } from './client.js';
 
 const kSide = 1024;  // pixels; networks see far fewer
 
-// How files begin that the server reads. Neither their names nor the types
-// that the browser makes of them can be trusted.
+// How files begin that the server may read, by the names it gives them. Neither
+// the names of files nor the types that the browser makes of them can be
+// trusted.
 const kBeginnings = [
-  [0xff, 0xd8, 0xff],                                // JPEG
-  [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a],  // PNG
+  ['JPEG', '\xff\xd8\xff'],
+  ['PNG', '\x89PNG\r\n\x1a\n'],
+  ['GIF', 'GIF8'],
+  ['BMP', 'BM'],
+  ['WebP', 'RIFF....WEBP'],
+  ['TIFF', 'II*\0'],
+  ['TIFF', 'MM\0*'],
 ];
 
-async function isKnown(file) {
-  const bytes = new Uint8Array(await file.slice(0, 8).arrayBuffer());
+async function isKnown(file, formats) {
+  const bytes = new Uint8Array(await file.slice(0, 12).arrayBuffer());
+  const fits = beginning => [...beginning].every(
+      (sign, i) => sign === '.' || bytes[i] === sign.charCodeAt(0));
   return kBeginnings.some(
-      beginning => beginning.every((byte, i) => bytes[i] === byte));
+      ([name, beginning]) => formats.includes(name) && fits(beginning));
 }
 
 // What cannot be seen is no picture: a drawing may have no size.
@@ -51,14 +59,19 @@ function draw(image, width, height) {
 // What is sent for a file: itself, or a JPEG if it is large or of a kind that
 // only the browser reads. `limits`: what the server tells of itself.
 export async function preparePicture(file, limits) {
-  const image = await decode(file);
+  const sendable = file.size <= limits.max_body_bytes &&
+      await isKnown(file, limits.formats);
+  let image;
+  try {
+    image = await decode(file);
+  } catch (trouble) {
+    if (sendable) return file;  // a TIFF, or the server says what is wrong
+    throw trouble;
+  }
   const { naturalWidth: width, naturalHeight: height } = image;
   const scale = Math.min(1, kSide / Math.max(width, height),
                          Math.sqrt(limits.max_pixels / (width * height)));
-  if (scale === 1 && file.size <= limits.max_body_bytes &&
-      await isKnown(file)) {
-    return file;
-  }
+  if (scale === 1 && sendable) return file;
   const scaled = side => Math.max(1, Math.floor(scale * side));
   return draw(image, scaled(width), scaled(height));
 }

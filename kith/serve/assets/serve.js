@@ -1,8 +1,9 @@
 // The page. What is searched with is in the address, so that the back button
-// works: #item=17, or #picture= and a number that this page gave to a picture.
+// works: #item=17, or #picture= and a number that this page gave to a picture;
+// before it #index=NAME& if it is not the first index.
 
-import { Trouble, askJson, findSimilar, forgetToken, hasToken, setToken } from
-    './client.js';
+import { Trouble, askIndex, askJson, findSimilar, forgetToken, hasToken,
+         setBase, setToken } from './client.js';
 import { clearOutcome, moveToOutcome, showOutcome, showSearching } from
     './outcome.js';
 import { preparePicture } from './picture.js';
@@ -11,7 +12,8 @@ const at = id => document.getElementById(id);
 const kKeptPictures = 50;
 const kShownClasses = 200;  // of those that fit what is typed
 
-let info = null;              // of the server; null: it cannot be asked yet
+let info = null;              // of the index; null: it cannot be asked yet
+let indexes = [];             // [{ name, items, address }]
 let classes = [];             // [{ label, count }]
 const pictures = new Map();   // number: { blob, name }
 // Numbers are not used again after the page is loaded again: the address and
@@ -70,13 +72,28 @@ at('entry').addEventListener('submit', event => {
 
 // Queries
 
+// What the address says: the name of the index, 'item', 'picture' or nothing,
+// and its number.
+function readAddress() {
+  const found = /^#(?:index=([\w-]+)&?)?(?:(item|picture)=(\d{1,15}))?$/.exec(
+      location.hash);
+  const [, index, kind, number] = found || [];
+  return { index: index ?? indexes[0].name, kind, number: Number(number) };
+}
+
+// The address of a search in an index: 'item' or 'picture' and its number, or
+// of none.
+function addressOf(index, kind = '', number = 0) {
+  const query = kind && `${kind}=${number}`;
+  if (index === indexes[0].name) return `#${query}`;
+  return `#index=${index}${query && `&${query}`}`;
+}
+
 // { item }, { picture, name }, or null: nothing is asked for. A picture that
 // is not here any more is undefined.
 function currentQuery() {
-  const found = /^#(item|picture)=(\d{1,15})$/.exec(location.hash);
-  const [, kind, text] = found || [];
+  const { kind, number } = readAddress();
   if (!kind) return null;
-  const number = Number(text);
   if (kind === 'item') return { item: number };
   const kept = pictures.get(number);
   return { picture: kept?.blob, name: kept?.name };
@@ -104,12 +121,13 @@ function searchWithFile(file) {
     const blob = await preparePicture(file, info);
     pictures.set(++lastPicture, { blob, name: file.name });
     pictures.delete(lastPicture - kKeptPictures);
-    return `#picture=${lastPicture}`;
+    return addressOf(info.name, 'picture', lastPicture);
   }, () => searchWithFile(file));
 }
 
 function searchWithAny() {
-  searchFor(async () => `#item=${(await askJson('/api/items/any')).position}`,
+  searchFor(async () => addressOf(info.name, 'item',
+                                  (await askIndex('/items/any')).position),
             searchWithAny);
 }
 
@@ -142,10 +160,10 @@ async function searchWith(query, move, signal) {
   showSearching();
   const label = searchedClass;
   const [item, reply] = await Promise.all([
-    'item' in query ? askJson(`/api/items/${query.item}`, { signal }) : null,
+    'item' in query ? askIndex(`/items/${query.item}`, { signal }) : null,
     findSimilar(query, at('count').value, label, signal)]);
-  showOutcome(item ? { ...item, position: query.item } : query, reply, label,
-              signal);
+  showOutcome(item ?? query, reply, label,
+              position => `/${addressOf(info.name, 'item', position)}`, signal);
   if (move) moveToOutcome();
 }
 
@@ -183,6 +201,17 @@ function offerClasses() {
       }));
 }
 
+// A choice only where there is one.
+function offerIndexes() {
+  at('which').hidden = indexes.length < 2;
+  at('index').replaceChildren(...indexes.map(({ name }) => {
+    const option = document.createElement('option');
+    option.textContent = name;
+    option.selected = name === info.name;
+    return option;
+  }));
+}
+
 // Searches once a class is complete, and once a wrong one is left.
 function filter() {
   if (chosenClass() !== searchedClass) show();
@@ -197,6 +226,14 @@ at('count').addEventListener('input', () => {
 });
 at('count').addEventListener('change', () => show());
 at('surprise').addEventListener('click', searchWithAny);
+
+// A picture is searched with in the other index too; items are not there.
+at('index').addEventListener('change', () => {
+  const { kind, number } = readAddress();
+  const kept = kind === 'picture' ? kind : '';
+  history.pushState(null, '', addressOf(at('index').value, kept, number));
+  start(false);
+});
 for (const id of ['file', 'camera']) {
   at(id).addEventListener('change', () => {
     const [file] = at(id).files;
@@ -232,6 +269,7 @@ window.addEventListener('drop', event => {
 });
 window.addEventListener('hashchange', () => {
   if (!info) return;
+  if (readAddress().index !== info.name) return start(false);
   ++wish;
   show({ move: true });
 });
@@ -253,10 +291,16 @@ async function start(focus) {
   hideTrouble();
   try {
     if (await isTokenMissing()) return askForToken();
-    const told = await askJson('/api/info');
+    ({ indexes } = await askJson('/api/indexes'));
+    const { index } = readAddress();
+    const found = indexes.find(({ name }) => name === index);
+    if (!found) history.replaceState(null, '', '#');
+    const { address } = found ?? indexes[0];
+    const told = await askJson(`${address}/info`);
     const known = told.classes > 0
-        ? (await askJson('/api/classes')).classes : [];
+        ? (await askJson(`${address}/classes`)).classes : [];
     if (own !== wish) return;
+    setBase(address);
     info = told;
     classes = known;
   } catch (error) {
@@ -266,6 +310,8 @@ async function start(focus) {
   at('entry').hidden = true;
   at('ask').hidden = false;
   at('about').textContent = describe();
+  at('home').href = addressOf(info.name);
+  offerIndexes();
   at('filter').hidden = info.classes === 0;
   at('count').max = Math.max(1, Math.min(info.max_neighbours, info.items));
   at('count-shown').textContent = at('count').value;
