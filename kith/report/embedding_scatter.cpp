@@ -9,6 +9,7 @@
 #include "kith/core/draw.h"
 #include "kith/core/error.h"
 #include "kith/index/row_blocks.h"
+#include "kith/report/tsne.h"
 
 namespace kith {
 namespace {
@@ -120,6 +121,10 @@ double covariation(const EmbeddingScatter& a, const EmbeddingScatter& b,
 
 }  // namespace
 
+int64_t count_scatter_items(const EvalTask& task) {
+  return std::ssize(items_of(task));
+}
+
 std::vector<int64_t> draw_scatter_items(const EvalTask& task, int64_t most,
                                         uint64_t seed) {
   const std::vector<int64_t> all = items_of(task);
@@ -162,6 +167,27 @@ EmbeddingScatter embedding_scatter(const EmbeddedSplit& split,
     scatter.points.push_back({at[row][0], at[row][1], class_of(shown[i]), i});
   }
   return scatter;
+}
+
+void add_map(const EmbeddedSplit& split, const std::vector<int64_t>& items,
+             EmbeddingScatter& scatter) {
+  const torch::NoGradGuard no_grad;
+  std::vector<PlanePoint> start;
+  for (const ScatterPoint& point : scatter.points) {
+    start.push_back({point.x, point.y});
+  }
+  const Tensor rows =
+      read_rows(split.embeddings, rows_of(split, items)).to(torch::kCPU);
+  const Tensor similarities =
+      torch::mm(rows, rows.t()).to(torch::kFloat).contiguous();
+  const float* values = similarities.data_ptr<float>();
+  const std::vector<PlanePoint> map =
+      tsne({values, values + similarities.numel()}, start);
+  for (size_t i = 0; i < map.size(); ++i) {
+    scatter.points[i].map_x = map[i][0];
+    scatter.points[i].map_y = map[i][1];
+  }
+  scatter.has_map = true;
 }
 
 void turn_like(const EmbeddingScatter& other, EmbeddingScatter& scatter) {

@@ -12,14 +12,18 @@
 #include "kith/report/class_scores.h"
 #include "kith/report/embedding_scatter.h"
 #include "kith/report/examples.h"
+#include "kith/report/retrieval_faults.h"
 #include "kith/report/thumbnails.h"
 
 namespace kith {
 namespace {
 
+constexpr int64_t kListedHubs = 8;
+constexpr int64_t kListedPairs = 8;          // look-alikes and duplicates
 constexpr int64_t kBins = 80;                // of similarities
 constexpr int64_t kHistogramQueries = 2000;  // enough for smooth shares
 constexpr int kScatterCell = 48;             // pixels
+constexpr int64_t kMostScatterPoints = 3000;
 
 /// Counts as shares of their sum, zeros if there are none. Returns the sum.
 int64_t to_shares(const std::vector<int64_t>& counts,
@@ -55,8 +59,7 @@ Diagnostics diagnose_all(const Scored& scored, const InsightOptions& options) {
   DiagnosticsOptions wanted;
   wanted.hardest = scored.queries.count();
   wanted.pairs = options.confused;
-  wanted.hubs = 0;
-  wanted.k = 1;
+  wanted.hubs = kListedHubs;
   wanted.memory_mb = options.memory_mb;
   return diagnose(scored, wanted);
 }
@@ -67,6 +70,7 @@ Diagnostics fill_insight(EmbeddedRun& run, const EmbeddedRun& first,
                          const InsightOptions& options,
                          Thumbnails& thumbnails) {
   const EvalTask& task = run.split.tasks.front();
+  const EvalTask& shown = first.split.tasks.front();
   const Scored scored = run.split.scored(task);
   Diagnostics diagnosis = diagnose_all(scored, options);
   RunInsight& insight = run.insight;
@@ -77,8 +81,15 @@ Diagnostics fill_insight(EmbeddedRun& run, const EmbeddedRun& first,
   if (task.lists.empty()) {
     const ImageList& list = first.data->list();
     insight.classes = class_scores(diagnosis, list);
-    insight.confused = confused_classes(diagnosis, first.split.tasks.front(),
-                                        list, thumbnails);
+    insight.confused = confused_classes(diagnosis, shown, list, thumbnails);
+    insight.lookalikes =
+        lookalikes_of(diagnosis, shown, kListedPairs, thumbnails);
+  }
+  insight.first_right = first_right_of(diagnosis);
+  insight.hubs = hubs_of(diagnosis, shown, thumbnails);
+  if (run.duplicates != nullptr) {
+    insight.duplicates = duplicate_pictures(*run.duplicates, first.data->list(),
+                                            kListedPairs, thumbnails);
   }
   return diagnosis;
 }
@@ -87,8 +98,10 @@ void add_scatters(const std::vector<EmbeddedRun*>& runs,
                   const InsightOptions& options, ImageGroup& group) {
   const EmbeddedRun& first = *runs.front();
   const EvalTask& shown = first.split.tasks.front();
-  const std::vector<int64_t> items =
-      draw_scatter_items(shown, options.scatter_points, options.seed);
+  const std::vector<int64_t> items = draw_scatter_items(
+      shown, std::min(options.scatter_points, kMostScatterPoints),
+      options.seed);
+  group.scatter_all = count_scatter_items(shown);
   for (EmbeddedRun* run : runs) {
     const EvalTask& task = run->split.tasks.front();
     std::vector<int64_t> own;
@@ -99,6 +112,7 @@ void add_scatters(const std::vector<EmbeddedRun*>& runs,
         embedding_scatter(run->split, task, own, options.memory_mb);
     if (run != runs.front())
       turn_like(first.insight.scatter, run->insight.scatter);
+    add_map(run->split, own, run->insight.scatter);
   }
   const ImageList& list = first.data->list();
   for (const int64_t position : items) {

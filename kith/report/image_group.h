@@ -8,6 +8,7 @@
 #include "kith/eval/embedded_split.h"
 #include "kith/models/embedding_net.h"
 #include "kith/report/insight.h"
+#include "kith/run/diagnostics_file.h"
 
 namespace kith {
 
@@ -16,6 +17,8 @@ namespace kith {
 struct EmbeddedRun {
   const DataSet* data = nullptr;
   EmbeddedSplit split;
+  /// That were found by pixels; null: nothing is known of them.
+  const StoredDuplicates* duplicates = nullptr;
   RunInsight insight;  ///< Filled by the functions below.
 };
 

@@ -56,6 +56,7 @@ EmbeddedRun embed_run(const RunRecord& run, const ReportOptions& options,
   follow_run(own, run.folder);
   const RunConfig config = complete_config(own);
   EmbeddedRun seen;
+  if (run.duplicates) seen.duplicates = &*run.duplicates;
   seen.data = &data.of(config, run.folder, progress);
   const std::string checkpoint =
       RunFolder(run.folder).checkpoint(options.checkpoint);
@@ -171,6 +172,8 @@ Report make_report(const ReportOptions& options, c10::Device device,
       options.title.empty() ? report_title(report.runs) : options.title;
   report.lead = report_lead(report.runs);
   report.made_by = options.made_by;
+  report.duplicates_hint = options.duplicates_hint;
+  report.best_networks = options.network && options.checkpoint == "best";
   report.insights.resize(report.runs.size());
   if (options.network) {
     show_runs(options, device, progress, report);

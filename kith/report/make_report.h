@@ -16,7 +16,10 @@ struct ReportOptions {
   std::vector<std::string> names = {};  ///< One for each; empty: the folders'.
   std::string title = {};               ///< Empty: from the names of the runs.
   std::string made_by = "kith";         ///< For the foot of the page.
-  std::string checkpoint = "last";      ///< Or "best".
+  /// What the page says of runs whose near duplicates were not looked for.
+  std::string duplicates_hint =
+      "They were not looked for: an evaluation with diagnostics does.";
+  std::string checkpoint = "last";  ///< Or "best".
   bool network = true;  ///< False: only what the folders say themselves.
   InsightOptions insight = {};
 };

@@ -36,6 +36,9 @@ std::string heading(int level, const std::string& html);
 HtmlTable table_of_runs(const Report& report, const std::string& first,
                         const std::string& label, bool numbers);
 
+/// "<td class="number">...</td>" of a plain text.
+std::string number_cell(const std::string& text);
+
 /// What is folded away until it is wanted. `body` is HTML.
 std::string folded(const std::string& summary, const std::string& body);
 
@@ -43,10 +46,6 @@ std::string folded(const std::string& summary, const std::string& body);
 /// taken out, for the page has it once. Charts in a <div class="charts"> stand
 /// side by side where there is room.
 std::string chart_figure(const std::string& id, const std::string& svg);
-
-/// "#rrggbb" of the n-th class: hues a golden angle apart, so that classes
-/// near in number differ, and a luminance that is seen on white and on black.
-std::string class_colour(int64_t number);
 
 /// What is drawn of a run, if there is anything: else null.
 const RunInsight* insight_of(const Report& report, size_t run);

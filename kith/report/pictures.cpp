@@ -60,6 +60,14 @@ std::string picture_label(const ImageGroup& group, size_t picture) {
              : "";
 }
 
+std::string classed_cell(const std::vector<ImageGroup>& groups, size_t group,
+                         size_t picture, const std::string& name, bool head) {
+  return std::string(head ? "<th scope=\"row\">" : "<td>") +
+         "<div class=\"classed\">" +
+         album_picture(groups, group, picture, name) + "<span>" +
+         html_name(name) + "</span></div>" + (head ? "</th>" : "</td>");
+}
+
 std::string data_picture(const std::string& uri, const std::string& alt) {
   if (!is_picture(uri)) return "";
   return "<img src=\"" + html_escape(uri) + "\" alt=\"" + html_escape(alt) +

@@ -23,6 +23,12 @@ std::string album_picture(const std::vector<ImageGroup>& groups, size_t group,
 /// The class name of an album picture; empty if there is no such picture.
 std::string picture_label(const ImageGroup& group, size_t picture);
 
+/// A cell of a table with an album picture and a name beside it; of a row's
+/// head if `head` says so.
+std::string classed_cell(const std::vector<ImageGroup>& groups, size_t group,
+                         size_t picture, const std::string& name,
+                         bool head = false);
+
 /// An <img>; nothing unless the URI is a picture's data, for a page loads
 /// nothing.
 std::string data_picture(const std::string& uri, const std::string& alt);

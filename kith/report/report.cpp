@@ -20,7 +20,7 @@ struct Section {
   const char* former_id = "";  ///< What links to older pages name.
 };
 
-constexpr std::array<Section, 13> kSections = {{
+constexpr std::array<Section, 17> kSections = {{
     {"results", "Results",
      "What the last evaluation measured, each metric with its meaning.",
      results_section},
@@ -41,6 +41,9 @@ constexpr std::array<Section, 13> kSections = {{
      "A curve that falls steeply means that a few directions hold nearly all "
      "of the embedding; the grey line uses all alike.",
      spectrum_section},
+    {"ranks", "How far to look",
+     "At which rank queries find the first image of their class.",
+     ranks_section},
     {"classes", "Recall by class",
      "Of the test images of a class, the share whose nearest image is of the "
      "same class.",
@@ -49,16 +52,30 @@ constexpr std::array<Section, 13> kSections = {{
      "Classes whose images most often have a nearest image of one other "
      "class, with an example.",
      confused_section},
+    {"lookalikes", "Look-alikes of different classes",
+     "The most similar pairs of images of different classes. Wrong labels and "
+     "the same picture in two classes show up here.",
+     lookalikes_section},
+    {"hubs", "Hubs",
+     "Images that are among the nearest of many queries, whatever these show: "
+     "more than there are queries of their class means wrong answers.",
+     hubs_section},
+    {"duplicates", "Near duplicates",
+     "Test images whose pixels are nearly those of a training image: they make "
+     "the test easier than it should be.",
+     duplicates_section},
     {"corruptions", "With spoiled images",
      "The same test with images that are blurred, noisy or otherwise worse.",
      corruptions_section},
     {"activations", "Where the network looks",
-     "The three channels that an image excites most, and their mean: the "
-     "warmer the colour, the stronger.",
+     "What matters: the warmer, the farther the image's embedding moves (1 - "
+     "cosine) when it is blurred there.",
      activations_section},
     {"scatter", "Embeddings in the plane",
-     "Each point is a test image, its colour the class, seen from where the "
-     "embeddings spread most. Point at one to see the image and its class.",
+     "Each point is a test image, its colour the class. By neighbours, images "
+     "that are near each other stay together; by variance, it is the view of "
+     "where the embeddings spread most. Point at one to see the image and its "
+     "class.",
      scatter_section, "map"},
     {"cost", "Time and memory",
      "Where the time of training went, and the most memory it took.",
@@ -82,6 +99,23 @@ std::string missing_notes(const Report& report) {
   return html;
 }
 
+/// Which networks are looked at, unless they are the last ones.
+std::string best_notes(const Report& report) {
+  if (!report.best_networks) return "";
+  std::string html;
+  for (size_t i = 0; i < report.runs.size(); ++i) {
+    if (insight_of(report, i) == nullptr) continue;
+    const RunRecord& run = report.runs[i];
+    html += "<p class=\"missing\">" +
+            (report.runs.size() > 1 ? "<b>" + run_name(report, i) + "</b>: "
+                                    : std::string()) +
+            "what is found, seen and drawn is of the best checkpoint" +
+            (run.best.empty() ? "" : ", " + html_escape(run.best)) +
+            "; tables and curves are of the whole run.</p>\n";
+  }
+  return html;
+}
+
 std::string style(const Report& report) {
   return svg_rules() + std::string(kReportCss) + std::string(kNumbersCss) +
          picture_css(report.groups);
@@ -91,7 +125,7 @@ std::string style(const Report& report) {
 
 std::string render_report(const Report& report) {
   HtmlPage page(report.title, report.lead, style(report));
-  page.add_html(missing_notes(report));
+  page.add_html(missing_notes(report) + best_notes(report));
   for (const Section& section : kSections) {
     const std::string body = section.body(report);
     if (body.empty()) continue;

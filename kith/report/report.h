@@ -14,16 +14,19 @@ struct Report {
   std::vector<RunRecord> runs;
   std::vector<RunInsight> insights;  ///< One per run.
   std::vector<ImageGroup> groups;    ///< Every run with insight is in one.
-  std::string made_by;               ///< "kith 0.1 with kith report a b"
+  bool best_networks = false;        ///< Insights are of the best checkpoints.
+  /// How near duplicates are looked for, where they were not; may be empty.
+  std::string duplicates_hint;
+  std::string made_by;  ///< "kith 0.1 with kith report a b"
 };
 
 /// One self-contained page: nothing is loaded from elsewhere, its script and
 /// style are inside, and without scripts everything but hovering is there.
 ///
 /// For scripts and tests: a section has an id (results, curves, cost,
-/// differences, examples, similarities, spectrum, classes, confused,
-/// corruptions, activations, scatter, run); a chart is
-/// <figure class="chart" data-chart="loss">, in which each series is
+/// differences, examples, similarities, spectrum, ranks, classes, confused,
+/// lookalikes, hubs, duplicates, corruptions, activations, scatter, run); a
+/// chart is <figure class="chart" data-chart="loss">, in which each series is
 /// <g class="series" data-name="..." data-points="x,y,left,top ...">, values
 /// first, then the place in the view box; what is under the pointer is told in
 /// the element with id "tip".

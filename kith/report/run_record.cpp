@@ -116,12 +116,14 @@ void add_further(const StoredEval& further, StoredEval& own) {
 
 /// Chooses the numbers that the run is shown with, and what belongs to them.
 void set_metrics(StoredEval own, EvalMetrics eval, RunRecord& run) {
+  bool same = true;
   if (own.metrics.empty() && !eval.found.metrics.empty()) {
     own = eval.found;
     run.protocol = eval.protocol;
     run.split = eval.split;
   } else {
-    if (same_evaluation(run, own, eval)) add_further(eval.found, own);
+    same = same_evaluation(run, own, eval);
+    if (same) add_further(eval.found, own);
     // Those of kith eval may be of other data.
     eval.published.clear();
     eval.published_source.clear();
@@ -129,6 +131,7 @@ void set_metrics(StoredEval own, EvalMetrics eval, RunRecord& run) {
   }
   run.rules = own.rules;
   run.published_source = eval.published_source;
+  if (same) run.intervals_rule = eval.intervals_rule;
   const bool has_before = !run.evals.empty() && run.evals.front().step == 0;
   for (const auto& [name, value, list] : own.metrics) {
     if (!list.empty()) continue;
@@ -140,6 +143,10 @@ void set_metrics(StoredEval own, EvalMetrics eval, RunRecord& run) {
     }
     const auto found = eval.published.find(name);
     if (found != eval.published.end()) metric.published = found->second;
+    const auto interval = eval.intervals.find(name);
+    if (same && interval != eval.intervals.end()) {
+      metric.interval = interval->second;
+    }
     run.metrics.push_back(std::move(metric));
   }
 }
@@ -160,8 +167,13 @@ std::string best_text(const RunRecord& run) {
     value = found->second;
   }
   if (best == nullptr) return "";
+  std::string split = run.split;
+  if (split.empty()) split = scalar_at(run.config, "eval", "split");
   return metric->name + " " + metric_text(value, metric->is_share) +
-         " at epoch " + std::to_string(best->epoch);
+         " at epoch " + std::to_string(best->epoch) +
+         (split.empty() || split == "auto"
+              ? ""
+              : ", chosen on the " + split + " split");
 }
 
 }  // namespace
@@ -203,6 +215,9 @@ RunRecord read_run(const std::string& folder) {
   EvalMetrics eval;
   if (evaluated) eval = read_eval_metrics(files.eval_metrics());
   run.corruptions = eval.corruptions;
+  if (path_exists(files.diagnostics())) {
+    run.duplicates = read_near_duplicates(files.diagnostics());
+  }
   set_metrics(std::move(log.last), std::move(eval), run);
   run.best = best_text(run);
   return run;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kith/core/config.h"
+#include "kith/run/diagnostics_file.h"
 #include "kith/run/eval_metrics.h"
 #include "kith/run/run_changes.h"
 #include "kith/run/run_log.h"
@@ -16,11 +17,12 @@ namespace kith {
 /// A metric that is printed for a run.
 struct RecordedMetric {
   std::string name;
-  double value = 0;                 ///< As it is: shares in [0, 1].
-  bool is_share = true;             ///< Shown in percent.
-  std::string definition = {};      ///< Empty if nothing says it.
-  std::optional<double> before;     ///< Of the untrained network.
-  std::optional<double> published;  ///< In the same unit as `value`.
+  double value = 0;                       ///< As it is: shares in [0, 1].
+  bool is_share = true;                   ///< Shown in percent.
+  std::string definition = {};            ///< Empty if nothing says it.
+  std::optional<double> before;           ///< Of the untrained network.
+  std::optional<double> published;        ///< In the same unit as `value`.
+  std::optional<Interval> interval = {};  ///< 95%, where one was computed.
 };
 
 /// What the folder of a run says of it, without its data or its network.
@@ -36,8 +38,13 @@ struct RunRecord {
   std::string split;                    ///< That was evaluated.
   std::string rules;                    ///< Queries, gallery, self, ties.
   std::string published_source;         ///< Of RecordedMetric::published.
+  std::string intervals_rule;           ///< Of RecordedMetric::interval.
   std::vector<EvalMetrics::Corrupted> corruptions;
-  std::string best;  ///< "recall_any@1 97.80% at epoch 10"; may be empty.
+  /// "recall_any@1 97.80% at epoch 10, chosen on the test split"; may be
+  /// empty.
+  std::string best;
+  /// Test images that are also training images, if they were looked for.
+  std::optional<StoredDuplicates> duplicates;
   std::vector<RunChange> changes;  ///< What it went on with when resumed.
   std::string left_out;  ///< "2 images that cannot be read: ..."; or empty.
   bool finished = false;
@@ -59,6 +66,9 @@ struct ConfigDifference {
 };
 
 /// The keys in which the configurations differ, in the order of the first.
+/// Options of a part (what has a `name`: a loss, a backbone) are compared among
+/// the runs that use that part alone: that another part has other options is
+/// said by `name`.
 std::vector<ConfigDifference> config_differences(
     const std::vector<RunRecord>& runs);
 

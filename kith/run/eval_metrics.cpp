@@ -95,6 +95,17 @@ std::map<std::string, double> by_name(
   return numbers;
 }
 
+std::map<std::string, Interval> intervals_of(const OrderedJson& object) {
+  std::map<std::string, Interval> intervals;
+  if (object.is_null()) return intervals;
+  for (const auto& [name, ends] : object.items()) {
+    const Interval interval{number_of(ends.at(0)), number_of(ends.at(1))};
+    if (std::isnan(interval.low) || std::isnan(interval.high)) continue;
+    intervals[name] = interval;
+  }
+  return intervals;
+}
+
 EvalMetrics eval_metrics_of(const OrderedJson& json) {
   const OrderedJson& protocol = json.at("protocol");
   if (!protocol.is_object()) {
@@ -105,6 +116,8 @@ EvalMetrics eval_metrics_of(const OrderedJson& json) {
   file.split = text_of(field(protocol, "split"));
   file.found.rules = text_of(field(protocol, "rules"));
   file.found.metrics = metrics_of(json);
+  file.intervals = intervals_of(field(json, "intervals"));
+  file.intervals_rule = text_of(field(protocol, "intervals"));
   const OrderedJson& published = field(json, "published");
   file.published = by_name(metrics_of(published));
   file.published_source = text_of(field(published, "source"));

@@ -43,7 +43,9 @@ struct EvalMetrics {
   std::string protocol;
   std::string split;
   StoredEval found;
-  std::map<std::string, double> published;  ///< Shares.
+  std::map<std::string, Interval> intervals;  ///< By metric, where defined.
+  std::string intervals_rule;                 ///< "95%, 1000 bootstrap ..."
+  std::map<std::string, double> published;    ///< Shares.
   std::string published_source;
 
   /// Corrupted images, "none" first: the images as they are.

@@ -25,6 +25,8 @@ namespace kith {
 ///     left_out.csv       images that cannot be read and were left out
 ///     diverged.txt, bad_batch.txt      why it ended, and on which images
 ///     eval/metrics.json  a later evaluation (eval_metrics.h)
+///     eval/diagnostics.json            what went wrong in it
+///                        (diagnostics_file.h)
 ///     selection/         the run that chose the epoch on held-out classes
 ///     fold-1/, ...       the runs of a cross validation
 ///     study_config.yaml  what a study asked for
@@ -55,6 +57,7 @@ class RunFolder {
   std::string study_config() const { return path_ + "/study_config.yaml"; }
   std::string eval() const { return path_ + "/eval"; }
   std::string eval_metrics() const { return eval() + "/metrics.json"; }
+  std::string diagnostics() const { return eval() + "/diagnostics.json"; }
   RunFolder selection() const { return RunFolder(path_ + "/selection"); }
   /// `number` is from 1.
   RunFolder fold(int64_t number) const;

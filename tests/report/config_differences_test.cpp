@@ -43,16 +43,41 @@ TEST(ConfigDifferences, AreTheKeysWhoseValuesDiffer) {
   EXPECT_EQ(differences[1].key, "c");
 }
 
-TEST(ConfigDifferences, AKeyOfOneRunStandsWithItsNeighbours) {
-  const auto differences = config_differences(
-      runs_with({"loss: {name: rsk, k: 1}\nseed: 0\n",
-                 "loss: {name: triplet, margin: 2}\nseed: 1\n",
-                 "loss: {name: rsk, k: 1}\nseed: 2\n"}));
+std::vector<std::string> keys_of(
+    const std::vector<ConfigDifference>& differences) {
   std::vector<std::string> keys;
   for (const ConfigDifference& one : differences) keys.push_back(one.key);
-  EXPECT_THAT(keys, ElementsAre("loss.name", "loss.margin", "loss.k", "seed"));
-  EXPECT_THAT(differences[1].values, ElementsAre("", "2", ""));
-  EXPECT_THAT(differences[2].values, ElementsAre("1", "", "1"));
+  return keys;
+}
+
+TEST(ConfigDifferences, AKeyOfOneRunStandsWithItsNeighbours) {
+  const auto differences = config_differences(
+      runs_with({"train: {epochs: 2, seed: 0}\n",
+                 "train: {epochs: 2, folds: 4, seed: 1}\n"}));
+  EXPECT_THAT(keys_of(differences), ElementsAre("train.folds", "train.seed"));
+  EXPECT_THAT(differences[0].values, ElementsAre("", "4"));
+}
+
+TEST(ConfigDifferences, OptionsAreComparedAmongRunsThatUseThePart) {
+  const auto differences = config_differences(
+      runs_with({"loss: {name: rsk, k: 1, t: 1}\nmodel: {backbone: {name: a, "
+                 "width: 3}, head: {dim: 8}}\nminer: ~\nseed: 0\n",
+                 "loss: {name: triplet, margin: 2, t: 9}\nmodel: {backbone: "
+                 "{name: b, width: 4}, head: {dim: 9}}\n"
+                 "miner: {name: semihard, most: 3}\nseed: 1\n",
+                 "loss: {name: rsk, k: 2, t: 1}\nmodel: {backbone: {name: a, "
+                 "width: 3}, head: {dim: 8}}\nminer: ~\nseed: 2\n"}));
+  EXPECT_THAT(keys_of(differences),
+              ElementsAre("loss.name", "loss.k", "model.backbone.name",
+                          "model.head.dim", "miner.name", "seed"));
+  EXPECT_THAT(differences[1].values, ElementsAre("1", "", "2"));
+}
+
+TEST(ConfigDifferences, AnOptionThatARunOfThePartLacksDiffers) {
+  EXPECT_THAT(
+      keys_of(config_differences(runs_with(
+          {"loss: {name: rsk}\n", "loss: {name: rsk, new_option: 1}\n"}))),
+      ElementsAre("loss.new_option"));
 }
 
 TEST(ConfigDifferences, OneRunAndEqualRunsHaveNone) {

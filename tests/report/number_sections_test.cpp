@@ -92,8 +92,42 @@ TEST(ResultsSection, OfSeveralRunsHasTheBestInBold) {
   const std::string html = results_section(report);
   EXPECT_EQ(count_of(html, "<strong>"), 3);  // a row each of the shares
   EXPECT_THAT(html, HasSubstr("<strong>54.44%</strong>"));
-  EXPECT_THAT(html, HasSubstr("<small>published 50.00%</small>"));
+  EXPECT_THAT(html, HasSubstr("<small>before 10.00%, +40.00\npublished "
+                              "50.00%</small>"));
+  EXPECT_EQ(count_of(html, "before "), 9);  // three runs, three shares
   EXPECT_EQ(count_of(html, "4000 queries"), 1);
+}
+
+TEST(ResultsSection, HasTheIntervalsThatWereComputed) {
+  RunRecord run = made_run("rsk", 4, 1.0);
+  EXPECT_THAT(results_section(report_of({run})),
+              HasSubstr("kith eval computes 95% intervals"));
+  run.metrics[0].interval = Interval{0.4812, 0.5188};
+  run.intervals_rule = "95%, 1000 bootstrap resamples";
+  const std::string one = results_section(report_of({run}));
+  EXPECT_THAT(one, HasSubstr("50.00%<small>[48.12, 51.88]</small>"));
+  EXPECT_THAT(one, HasSubstr("In brackets: intervals, 95%, 1000 bootstrap"));
+  EXPECT_THAT(one, Not(HasSubstr("kith eval computes")));
+  const std::string two =
+      results_section(report_of({run, made_run("sap", 4, 0.9)}));
+  EXPECT_THAT(two, HasSubstr("[48.12, 51.88]\nbefore 10.00%, +40.00"));
+  EXPECT_THAT(two, HasSubstr("kith eval computes 95% intervals"));
+}
+
+TEST(ResultsSection, SaysOnWhatTheBestWasChosen) {
+  RunRecord run = made_run("rsk", 4, 1.0);
+  run.best = "recall_any@1 50.00% at epoch 4, chosen on the test split";
+  EXPECT_THAT(results_section(report_of({run})),
+              HasSubstr("Best of 4 evaluations: recall_any@1 50.00% at epoch "
+                        "4, chosen on the test split."));
+  EXPECT_THAT(results_section(report_of({run})), HasSubstr("flattered by it"));
+  EXPECT_THAT(results_section(report_of({made_run("sap", 4, 0.9), run})),
+              HasSubstr("rsk: best of 4 evaluations"));
+  run.best = "recall_any@1 50.00% at epoch 4, chosen on the validation split";
+  EXPECT_THAT(results_section(report_of({run})), Not(HasSubstr("flattered")));
+  run = made_run("rsk", 1, 1.0);  // nothing was chosen
+  run.best = "recall_any@1 50.00% at epoch 1, chosen on the test split";
+  EXPECT_THAT(results_section(report_of({run})), Not(HasSubstr("chosen")));
 }
 
 TEST(ResultsSection, OfADistanceWithinClassesTheSmallestIsBold) {

@@ -66,7 +66,8 @@ TEST(RunRecord, ReadsStepsAndEvaluationsOfAFinishedRun) {
   EXPECT_EQ(run.protocol, "standard");
   EXPECT_EQ(run.split, "test");
   EXPECT_EQ(run.rules, "40 queries, gallery of 40");
-  EXPECT_EQ(run.best, "recall_any@1 75.00% at epoch 1");
+  EXPECT_EQ(run.best,
+            "recall_any@1 75.00% at epoch 1, chosen on the test split");
 }
 
 TEST(RunRecord, MetricsHaveUnitsDefinitionsAndWhatWasBefore) {
@@ -131,7 +132,9 @@ TEST(RunRecord, EvaluationsAreInTheMetricsWhereTheLogIsGone) {
 std::string eval_file(double recall) {
   return "{\"recall_any@1\":" + std::to_string(recall) +
          ",\"nmi\":0.9,\"spectrum\":[1],\"protocol\":{\"name\":\"standard\","
-         "\"split\":\"test\",\"rules\":\"40 queries, gallery of 40\"},"
+         "\"split\":\"test\",\"rules\":\"40 queries, gallery of 40\","
+         "\"intervals\":\"95%\"},\"intervals\":{\"recall_any@1\":[0.4,0.6],"
+         "\"nmi\":[null,null]},"
          "\"published\":{\"nmi\":0.8,\"source\":\"Table 2\"},"
          "\"corruptions\":{\"cutout\":{\"recall_any@1\":0.1,\"nmi\":null}},"
          "\"mean_of_corrupted\":{\"recall_any@1\":0.1}}";
@@ -146,6 +149,11 @@ TEST(RunRecord, EvalAddsMetricsOfTheSameNetworkAndCorruptions) {
   EXPECT_THAT(names_of(run),
               ElementsAre("recall_any@1", "map_at_r", "rho@1", "nmi"));
   EXPECT_EQ(run.published_source, "");  // of other numbers than the run's
+  EXPECT_EQ(run.intervals_rule, "95%");
+  ASSERT_TRUE(run.metrics[0].interval);
+  EXPECT_EQ(run.metrics[0].interval->low, 0.4);
+  EXPECT_EQ(run.metrics[0].interval->high, 0.6);
+  EXPECT_FALSE(run.metrics[3].interval);
   ASSERT_EQ(run.corruptions.size(), 2u);
   EXPECT_EQ(run.corruptions[0].corruption, "none");
   EXPECT_EQ(run.corruptions[0].metrics.at("nmi"), 0.9);
@@ -158,8 +166,10 @@ TEST(RunRecord, EvalOfAnotherNetworkAddsNoMetrics) {
   folder.write("log.jsonl", kTwoEpochs);
   folder.write("metrics.json", kMetrics);
   folder.write("eval/metrics.json", eval_file(0.75));
-  EXPECT_THAT(names_of(read_run(folder.path())),
-              ElementsAre("recall_any@1", "map_at_r", "rho@1"));
+  const RunRecord run = read_run(folder.path());
+  EXPECT_THAT(names_of(run), ElementsAre("recall_any@1", "map_at_r", "rho@1"));
+  EXPECT_FALSE(run.metrics[0].interval);
+  EXPECT_EQ(run.intervals_rule, "");
 }
 
 TEST(RunRecord, EvalStandsForARunThatWasNeverEvaluated) {

@@ -123,6 +123,12 @@ class SyntheticReport {
           {class_name(i), class_name(i + 1), 12 - static_cast<int64_t>(i), 0.2,
            3, i % size_.pictures, (i + 1) % size_.pictures});
     }
+    insight.first_right = {{40, 9, 6, 4, 1}, 12, 60};
+    insight.hubs = {10, 1.25, 10, 31, 4, 60, {}};
+    for (size_t i = 0; i < 8; ++i) {
+      insight.hubs.largest.push_back({i, 31 - static_cast<int64_t>(i), 4});
+      insight.lookalikes.push_back({i, i + 1, 0.99});
+    }
     for (size_t i = 0; i < size_.points; ++i) {
       const auto number =
           static_cast<double>(i % static_cast<size_t>(size_.classes));
@@ -137,7 +143,9 @@ class SyntheticReport {
       insight.activations.push_back(
           {picture(i),
            class_name(i),
-           {picture(i + 1), picture(i + 2), picture(i + 3), picture(i + 4)},
+           picture(i + 4),
+           0.125,
+           {picture(i + 1), picture(i + 2), picture(i + 3)},
            {3, 412, 87},
            {2.25, 1.5, 1.25}});
     }

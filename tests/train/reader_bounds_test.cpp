@@ -16,6 +16,7 @@
 #include "kith/index/item_table.h"
 #include "kith/index/vector_index.h"
 #include "kith/run/checkpoint.h"
+#include "kith/run/diagnostics_file.h"
 #include "kith/run/eval_metrics.h"
 #include "kith/run/run_log.h"
 #include "kith/run/run_state.h"
@@ -132,6 +133,9 @@ Files logs() {
 
 void read_of_train(const std::string& path) { read_run_metrics(path); }
 void read_of_eval(const std::string& path) { read_eval_metrics(path); }
+void read_of_diagnostics(const std::string& path) {
+  read_near_duplicates(path);
+}
 void read_of_study(const std::string& path) {
   read_run_result(StudyRun(), std::filesystem::path(path).parent_path());
 }
@@ -156,6 +160,15 @@ Files metrics() {
        [] { return "{\"protocol\":{}," + many_keys(); }, read_of_eval},
       {"eval_metrics_nested", "metrics.json", nested, read_of_eval,
        "not the metrics.json"},
+      {"diagnostics_pairs", "diagnostics.json",
+       [] {
+         return R"({"near_duplicates":{"count":1,"pairs":[)" +
+                repeated("{},", kMega) + "{}]}}";
+       },
+       read_of_diagnostics},
+      {"diagnostics_nested", "diagnostics.json",
+       [] { return "{\"near_duplicates\":" + nested_lists() + "}"; },
+       read_of_diagnostics, "not the diagnostics.json"},
       {"study_metrics_keys", "metrics.json", run, read_of_study},
       {"study_metrics_nested", "metrics.json", nested, read_of_study,
        "delete the run's folder to train it again"},

@@ -203,9 +203,22 @@ class LineProbe {
   }
 }
 
+// Fades all points of a group's maps but those of a class; null: none fades,
+// or all but the one that was chosen in the legend.
+function markClass(scatters, number) {
+  const shown = number ?? scatters.dataset.chosen ?? null;
+  for (const svg of scatters.querySelectorAll('.charts svg')) {
+    svg.classList.toggle('faded', shown !== null);
+  }
+  for (const group of scatters.querySelectorAll('.charts .dots')) {
+    group.classList.toggle('same', group.dataset.class === shown);
+  }
+}
+
 class ScatterProbe {
   constructor(svg, scatters) {
     this.svg = svg;
+    this.root = scatters;
     this.scatters = scatters.dataset;
     this.items = document.getElementById(scatters.dataset.items).children;
     this.spot = make('circle', { r: 6.5, class: 'spot', visibility: 'hidden' });
@@ -253,10 +266,7 @@ class ScatterProbe {
 
   show(byKey) {
     const { dot, left, top } = this.point;
-    for (const group of this.svg.querySelectorAll('.dots')) {
-      group.classList.toggle('same', group === dot.parentNode);
-    }
-    this.svg.classList.add('faded');
+    markClass(this.root, dot.parentNode.dataset.class);
     this.spot.setAttribute('cx', left);
     this.spot.setAttribute('cy', top);
     this.spot.setAttribute('visibility', 'visible');
@@ -284,7 +294,7 @@ class ScatterProbe {
 
   hide() {
     this.point = null;
-    this.svg.classList.remove('faded');
+    markClass(this.root, null);
     this.spot.setAttribute('visibility', 'hidden');
   }
 }

@@ -1,4 +1,4 @@
-// After charts.js: tabs, and stops of the Tab key.
+// After charts.js: tabs, legends of maps, and stops of the Tab key.
 
 // Panels with a heading each become tabs.
 function makeTabs(tabs) {
@@ -38,6 +38,50 @@ function makeTabs(tabs) {
   tabs.prepend(list);
 }
 document.querySelectorAll('.tabs').forEach(makeTabs);
+
+// The entries of a map's legend choose a class, and where not every class has
+// an entry a list does.
+function makeLegend(scatters) {
+  const key = scatters.querySelector('.key');
+  if (!key) return;
+  const buttons = [...key.querySelectorAll('[data-class]')].map(entry => {
+    const button = make('button', { type: 'button', 'aria-pressed': 'false' });
+    button.append(...entry.childNodes);
+    entry.append(button);
+    return { button, number: entry.dataset.class };
+  });
+  let list = null;
+  const choose = number => {
+    if (number === null) delete scatters.dataset.chosen;
+    else scatters.dataset.chosen = number;
+    for (const each of buttons) {
+      each.button.setAttribute('aria-pressed', String(each.number === number));
+    }
+    if (list) list.value = number ?? '';
+    markClass(scatters, null);
+  };
+  for (const { button, number } of buttons) {
+    button.addEventListener('click', () =>
+      choose(scatters.dataset.chosen === number ? null : number));
+  }
+  if (key.children.length === buttons.length) return;
+  const items = document.getElementById(scatters.dataset.items).children;
+  const names = new Map();
+  for (const group of scatters.querySelectorAll('.charts .dots')) {
+    const dot = group.querySelector('[data-item]');
+    names.set(group.dataset.class, items[Number(dot.dataset.item)].textContent);
+  }
+  list = make('select', {});
+  list.append(make('option', { value: '' }, 'all classes'));
+  for (const [number, name] of [...names].sort((a, b) => a[0] - b[0])) {
+    list.append(make('option', { value: number }, name));
+  }
+  list.addEventListener('change', () => choose(list.value || null));
+  const label = make('label', {}, 'Show ');
+  label.append(list);
+  key.after(label);
+}
+document.querySelectorAll('.scatters').forEach(makeLegend);
 
 // A stop of the Tab key where something can be scrolled, and nowhere else.
 function setScrollStops() {

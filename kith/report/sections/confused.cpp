@@ -6,17 +6,6 @@
 namespace kith {
 namespace {
 
-std::string class_cell(const Report& report, size_t group, size_t picture,
-                       const std::string& name, const std::string& tag) {
-  return "<" + tag + "><div class=\"classed\">" +
-         album_picture(report.groups, group, picture, name) + "<span>" +
-         html_name(name) + "</span></div></" + tag.substr(0, 2) + ">";
-}
-
-std::string number_cell(const std::string& text) {
-  return "<td class=\"number\">" + text + "</td>";
-}
-
 std::string table(const Report& report, size_t group, size_t run) {
   std::string html =
       html_open_scroll("Classes that are mixed up by " +
@@ -28,9 +17,9 @@ std::string table(const Report& report, size_t group, size_t run) {
       "class=\"number\">The other way round</th></tr></thead>\n<tbody>\n";
   for (const ConfusedClasses& pair : insight_of(report, run)->confused) {
     html += "<tr>" +
-            class_cell(report, group, pair.from_picture, pair.from,
-                       "th scope=\"row\"") +
-            class_cell(report, group, pair.to_picture, pair.to, "td") +
+            classed_cell(report.groups, group, pair.from_picture, pair.from,
+                         /*head=*/true) +
+            classed_cell(report.groups, group, pair.to_picture, pair.to) +
             number_cell(count_text(pair.count)) +
             number_cell(percent_text(pair.share)) +
             number_cell(count_text(pair.reverse)) + "</tr>\n";

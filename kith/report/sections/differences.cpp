@@ -21,8 +21,10 @@ std::string differences_section(const Report& report) {
   }
   return "<div class=\"settings\">\n" + html_table(table) + "</div>\n" +
          note(
-             "All other settings are the same. A dash: the run has no such "
-             "setting.");
+             "All other settings are the same, as far as the runs use the same "
+             "parts: options of a loss, network or other part that only one "
+             "of them has are below, in its configuration. A dash: the run "
+             "has no such setting.");
 }
 
 }  // namespace kith

@@ -28,6 +28,15 @@ HtmlCell metric_cell(const RecordedMetric& metric, std::string& above) {
   return {metric.name, metric.definition};
 }
 
+/// "[97.65, 98.52]"; nothing without an interval.
+std::string interval_text(const RecordedMetric& metric) {
+  if (!metric.interval) return "";
+  constexpr MetricStyle kBare{kDash, "", false};
+  return "[" + metric_text(metric.interval->low, metric.is_share, kBare) +
+         ", " + metric_text(metric.interval->high, metric.is_share, kBare) +
+         "]";
+}
+
 /// One run: before, after, their difference, and what was published.
 std::string table_of_one(const RunRecord& run) {
   const bool compared = any_metric(
@@ -51,7 +60,7 @@ std::string table_of_one(const RunRecord& run) {
     const double before = m.before.value_or(NAN);
     std::vector<HtmlCell> row = {metric_cell(m, above)};
     if (compared) row.push_back({metric_text(before, m.is_share), ""});
-    row.push_back({metric_text(m.value, m.is_share), ""});
+    row.push_back({metric_text(m.value, m.is_share), interval_text(m)});
     if (compared) {
       row.push_back({difference_text(before, m.value, m.is_share), ""});
     }
@@ -95,7 +104,24 @@ std::string best_of_row(const Report& report, const RecordedMetric& row) {
              : "";
 }
 
-/// Several runs: a column each, what was published below the number.
+/// What stands below a run's number, a line each: its interval, what was before
+/// training and how far it came, what was published.
+std::string beside_text_of(const RecordedMetric& metric) {
+  std::string text = interval_text(metric);
+  const auto add = [&text](const std::string& line) {
+    text += (text.empty() ? "" : "\n") + line;
+  };
+  if (metric.before && std::isfinite(*metric.before)) {
+    add("before " + metric_text(*metric.before, metric.is_share) + ", " +
+        difference_text(*metric.before, metric.value, metric.is_share));
+  }
+  if (metric.published) {
+    add("published " + metric_text(*metric.published, metric.is_share));
+  }
+  return text;
+}
+
+/// Several runs: a column each.
 std::string table_of_several(const Report& report) {
   HtmlTable table =
       table_of_runs(report, "Metric", "Metrics", /*numbers=*/true);
@@ -109,10 +135,7 @@ std::string table_of_several(const Report& report) {
       if (const RecordedMetric* metric = find_metric(run, row.name)) {
         cell.text = metric_text(metric->value, row.is_share);
         cell.strong = cell.text == best;
-        if (metric->published) {
-          cell.note =
-              "published " + metric_text(*metric->published, row.is_share);
-        }
+        cell.note = beside_text_of(*metric);
       }
       cells.push_back(std::move(cell));
     }
@@ -136,6 +159,42 @@ std::string notes_of_runs(const Report& report, const std::string& lead,
       html += note(run.name + ": " + lead + text(run) + ".");
   }
   return html;
+}
+
+/// What the brackets are, or how to get them.
+std::string intervals_note(const Report& report) {
+  const std::string notes =
+      notes_of_runs(report, "In brackets: intervals, ",
+                    [](const RunRecord& run) { return run.intervals_rule; });
+  const bool all = std::none_of(
+      report.runs.begin(), report.runs.end(), [](const RunRecord& run) {
+        return run.intervals_rule.empty() && !run.metrics.empty();
+      });
+  return notes + (all ? ""
+                      : note("kith eval computes 95% intervals; a run whose "
+                             "last network it has scored is shown with them."));
+}
+
+/// Which of several evaluations was the best, and by which images: one that is
+/// chosen by the images it is judged on is better than on others.
+std::string best_notes_of_runs(const Report& report) {
+  std::string html;
+  bool on_test = false;
+  for (const RunRecord& run : report.runs) {
+    const auto trained =
+        std::count_if(run.evals.begin(), run.evals.end(),
+                      [](const LoggedEval& eval) { return eval.step > 0; });
+    if (run.best.empty() || trained < 2) continue;
+    html +=
+        note((report.runs.size() > 1 ? run.name + ": best" : "Best") + " of " +
+             count_text(trained) + " evaluations: " + run.best + ".");
+    on_test = on_test || run.best.ends_with("the test split");
+  }
+  if (html.empty()) return "";
+  return html + note(std::string("The table is of the last evaluation.") +
+                     (on_test ? " A best that was chosen on the test split is "
+                                "flattered by it."
+                              : ""));
 }
 
 /// The k of "recall_any@k"; 0 of other names.
@@ -183,6 +242,8 @@ std::string results_section(const Report& report) {
                        "with care.");
   }
   html += notes_of_runs(report, "", protocol_text);
+  html += intervals_note(report);
+  html += best_notes_of_runs(report);
   html +=
       notes_of_runs(report, "Published numbers: ", [](const RunRecord& run) {
         return run.published_source;
