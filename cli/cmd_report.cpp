@@ -9,6 +9,7 @@
 #include "kith/core/path.h"
 #include "kith/core/timer.h"
 #include "kith/report/make_report.h"
+#include "kith/study/study_page.h"
 
 namespace kith {
 namespace {
@@ -76,13 +77,64 @@ Json runs_json(const Report& report) {
   return runs;
 }
 
+/// What is of pictures of runs cannot be asked of a study's page.
+void refuse_run_flags(const ReportFlags& flags) {
+  const ReportOptions usual;
+  const ReportOptions& options = flags.options;
+  const char* wrong = nullptr;
+  if (!options.names.empty()) wrong = "--name";
+  if (options.insight.queries != usual.insight.queries) wrong = "--queries";
+  if (options.insight.neighbours != usual.insight.neighbours) {
+    wrong = "--neighbours";
+  }
+  if (options.checkpoint != usual.checkpoint) wrong = "--checkpoint";
+  if (wrong == nullptr) return;
+  throw ConfigError(std::string(wrong) + " is for pages of runs; " +
+                    options.runs[0] +
+                    " is a study, whose page has tables and curves alone");
+}
+
+void report_study(const ReportFlags& flags) {
+  const Timer timer;
+  refuse_run_flags(flags);
+  StudyPageOptions options;
+  options.study = flags.options.runs[0];
+  options.title = flags.options.title;
+  options.out = report_path(flags);
+  options.made_by =
+      std::string("kith ") + kVersion + " with " + command_line(flags);
+  const StudyPage page = make_study_page(options);
+  const size_t bytes = write_study_page(page, options.out);
+  if (flags.json) {
+    print_json({{"report", options.out},
+                {"study", options.study},
+                {"runs", page.runs},
+                {"finished", page.finished},
+                {"bytes", bytes},
+                {"seconds", timer.seconds()}});
+    return;
+  }
+  print_line(page.lead);
+  print_line("Look at it: " +
+             full_path(options.out).lexically_normal().string());
+}
+
 void run_report(const ReportFlags& flags) {
+  for (const std::string& folder : flags.options.runs) {
+    if (!is_study_folder(folder)) continue;
+    if (flags.options.runs.size() == 1) return report_study(flags);
+    throw ConfigError(folder +
+                      " is a study: it has a page of its own, kith report " +
+                      shell_word(folder));
+  }
   const Timer timer;
   const c10::Device device = flags.device.apply();
   const std::string path = report_path(flags);
   ReportOptions options = flags.options;
   options.made_by =
       std::string("kith ") + kVersion + " with " + command_line(flags);
+  options.duplicates_hint =
+      "They were not looked for: kith eval RUN --diagnostics does.";
   options.network = !flags.no_network;
   options.insight.seed = static_cast<uint64_t>(flags.seed);
   Report report = make_report(options, device, progress_bar());
@@ -108,17 +160,18 @@ void run_report(const ReportFlags& flags) {
 void add_report(CLI::App& app) {
   auto* command = app.add_subcommand(
       "report",
-      "Show runs in one page: curves, tables, what is found, what is seen");
+      "Show runs, or a study, in one page: curves, tables, what is found");
   auto flags = std::make_shared<ReportFlags>();
   ReportOptions& options = flags->options;
   command
       ->add_option("runs", options.runs,
-                   "Folders of runs, several are shown side by side")
+                   "Folders of runs, several are shown side by side; or the "
+                   "folder of a study, as kith sweep makes it")
       ->required()
       ->type_name("RUN");
   command->add_option("--out", flags->out,
-                      "The page; default: RUN/report.html, or report.html for "
-                      "several runs");
+                      "The page; default: report.html in the folder of the run "
+                      "or study, or here for several runs");
   command
       ->add_option("--name", options.names,
                    "What a run is called, such as \"RS@k, t1 = 1\"; once for "

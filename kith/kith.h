@@ -142,6 +142,7 @@
 #include "kith/study/results.h"           // what they found
 #include "kith/study/table.h"             // rows of it
 #include "kith/study/figure.h"            // pictures of it
+#include "kith/study/study_page.h"        // a page of it
 #include "kith/study/folds.h"             // networks of folds
 #include "kith/study/recipes.h"           // published settings
 #include "kith/study/config_keys.h"       // every key of a configuration

@@ -37,7 +37,7 @@ ALLOWED = {
     "serve": "core io image data samplers models ops miners losses index eval"
              " run train chart",
     "study": "core io image data samplers models ops miners losses index eval"
-             " run train chart",
+             " run train chart report",
 }
 ALLOWED = {folder: set(seen.split()) for folder, seen in ALLOWED.items()}
 

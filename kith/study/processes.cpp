@@ -1,10 +1,12 @@
 #include "kith/study/processes.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <thread>
 
 #include <fcntl.h>
@@ -74,6 +76,21 @@ std::vector<std::string> child_environment() {
 }
 
 }  // namespace
+
+std::vector<std::string> last_lines(const std::string& path) {
+  constexpr size_t kShownLines = 8;
+  constexpr std::streamoff kShownBytes = 4096;
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::streamoff size = file.tellg();
+  file.seekg(std::max<std::streamoff>(0, size - kShownBytes));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  if (lines.size() > kShownLines) {
+    lines.erase(lines.begin(),
+                lines.end() - static_cast<std::ptrdiff_t>(kShownLines));
+  }
+  return lines;
+}
 
 void end_with_parent() {
   const char* parent = std::getenv(kParentVariable);

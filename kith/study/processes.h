@@ -64,6 +64,9 @@ class ProcessPool {
   std::vector<Child> children_;
 };
 
+/// The last lines of a child's log; none if there is no such file.
+std::vector<std::string> last_lines(const std::string& path);
+
 /// While it lives, SIGINT and SIGTERM are noted instead of ending the program.
 class InterruptNote {
  public:

@@ -77,6 +77,7 @@ RunResult read_run_result(const StudyRun& run, const std::string& folder) {
   result.seed = run.seed;
   result.folder = folder;
   const RunMetrics metrics = read_metrics_to_train_again(RunFolder(folder));
+  result.split = metrics.split;
   if (metrics.last) result.metrics = numbers_of(*metrics.last);
   for (const RunPoint& point : metrics.history) {
     result.curve.push_back({point.epoch, point.step, numbers_of(point.found)});

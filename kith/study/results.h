@@ -23,6 +23,7 @@ struct RunResult {
   Labels labels;
   int64_t seed = 0;
   std::string folder;                     ///< Of the run, to be opened.
+  std::string split;                      ///< That it was tested on.
   std::map<std::string, double> metrics;  ///< Of the last evaluation: shares.
   std::vector<CurvePoint> curve;          ///< All evaluations.
 };

@@ -152,7 +152,7 @@ std::string search_json(const Study& study,
   return json_text(list) + "\n";
 }
 
-std::string search_table(const Study& study,
+TextTable search_choices(const Study& study,
                          const std::vector<SearchResult>& searches) {
   TextTable table;
   for (const StudyAxis& axis : study.axes) table.head.push_back(axis.name);
@@ -175,6 +175,12 @@ std::string search_table(const Study& study,
     row.push_back(format_metric(metric_of(search), result.value));
     table.rows.push_back(std::move(row));
   }
+  return table;
+}
+
+std::string search_table(const Study& study,
+                         const std::vector<SearchResult>& searches) {
+  const TextTable table = search_choices(study, searches);
   return table.rows.empty() ? "" : markdown_table(table);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kith/study/study.h"
+#include "kith/study/text_table.h"
 
 namespace kith {
 
@@ -53,7 +54,9 @@ ConfigNode chosen_config(const StudyRun& run, const SearchResult& search);
 std::string search_json(const Study& study,
                         const std::vector<SearchResult>& searches);
 
-/// The choice of each combination as a table in Markdown.
+/// The choice of each combination, and the same in Markdown.
+TextTable search_choices(const Study& study,
+                         const std::vector<SearchResult>& searches);
 std::string search_table(const Study& study,
                          const std::vector<SearchResult>& searches);
 

@@ -254,10 +254,12 @@ Study load_study(const std::string& path,
                       ": no section 'study'; a single configuration is trained "
                       "by kith train");
   }
+  study.source = study.base;
   const ConfigNode section = *study.base.find("study");
   std::erase_if(study.base.entries,
                 [](const auto& entry) { return entry.first == "study"; });
   read_plain(section, study);
+  study.source.find("study")->set("title", ConfigNode::text(study.title));
   study.axes = read_axes(list_at(section, "axes", "study.axes"));
   for (const ConfigNode& row : list_at(section, "skip", "study.skip")) {
     study.skip.push_back(read_skip(study, row));

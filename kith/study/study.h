@@ -67,7 +67,8 @@ struct StudyRun {
 struct Study {
   std::string name;  ///< Of the file, without folder and ending.
   std::string title;
-  ConfigNode base;  ///< The configuration without `study`.
+  ConfigNode source;  ///< The whole configuration, with its title.
+  ConfigNode base;    ///< The configuration without `study`.
   std::vector<StudyAxis> axes;
   std::vector<int64_t> seeds;
   std::vector<Labels> skip;  ///< An empty label stands for any.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <set>
 #include <thread>
 
@@ -21,23 +20,6 @@
 
 namespace kith {
 namespace {
-
-constexpr size_t kShownLines = 8;
-constexpr std::streamoff kShownBytes = 4096;
-
-/// The last lines of a child's log.
-std::vector<std::string> last_lines(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  const std::streamoff size = file.tellg();
-  file.seekg(std::max<std::streamoff>(0, size - kShownBytes));
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
-  if (lines.size() > kShownLines) {
-    lines.erase(lines.begin(),
-                lines.end() - static_cast<std::ptrdiff_t>(kShownLines));
-  }
-  return lines;
-}
 
 /// "about 12 min left".
 std::string time_left(double seconds) {
@@ -206,13 +188,17 @@ std::vector<std::string> run_sweep(const Study& study,
                                    Progress& progress) {
   make_figures(study);  // what is wrong with them is said before the training
   const FolderLock lock(options.out, "kith sweep");
+  write_file_atomically(study_file(options.out), to_yaml(study.source));
   std::vector<std::string> failed = Sweep(study, runs, options, progress).run();
   write_study(study, options.out);
   return failed;
 }
 
+std::string study_file(const std::string& out) { return out + "/study.yaml"; }
+
 void write_study(const Study& study, const std::string& out) {
   make_folders(out);
+  write_file_atomically(study_file(out), to_yaml(study.source));
   const StudyResults results = read_results(study, out);
   write_file_atomically(out + "/table.md", study_markdown(results));
   write_file_atomically(out + "/table.csv", study_csv(results));

@@ -27,8 +27,11 @@ std::vector<std::string> run_sweep(const Study& study,
                                    const SweepOptions& options,
                                    Progress& progress);
 
-/// Writes what is known of a study to its folder: table.{md,csv,tex},
-/// results.json, search.json of a search, and the figures.
+/// Where a study's folder keeps its configuration.
+std::string study_file(const std::string& out);
+
+/// Writes what is known of a study to its folder: study.yaml, table.{md,csv,
+/// tex}, results.json, search.json of a search, and the figures.
 void write_study(const Study& study, const std::string& out);
 
 }  // namespace kith

@@ -10,6 +10,7 @@
 #include "kith/core/json_text.h"
 #include "kith/core/number_text.h"
 #include "kith/eval/metric.h"
+#include "kith/study/summary.h"
 #include "kith/study/text_table.h"
 
 namespace kith {
@@ -17,76 +18,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A metric of a combination.
-struct Cell {
-  Spread spread;
-  std::optional<double> published;  ///< In percent, if it is a share.
-  bool best = false;
-};
-
-struct Row {
-  Labels labels;
-  int64_t runs = 0;
-  std::vector<Cell> cells;  ///< Of study.metrics.
-};
-
-/// A whole sweep's numbers, as all formats print them.
-struct Summary {
-  std::vector<Row> rows;
-  std::vector<bool> has_published;  ///< By metric.
-};
-
-/// Marks the best mean of each column, by what its metric says is better. Where
-/// a row has too few runs for an interval, another seed may change the order.
-void mark_best(const Study& study, Summary& summary) {
-  if (summary.rows.size() < 2) return;
-  for (size_t m = 0; m < study.metrics.size(); ++m) {
-    const Better better = better_of(study.metrics[m]);
-    Cell* best = nullptr;
-    bool has_intervals = true;
-    for (Row& row : summary.rows) {
-      Cell& cell = row.cells[m];
-      if (cell.spread.count == 0) continue;
-      has_intervals &= cell.spread.count >= kLeastRunsOfInterval;
-      const double known = best == nullptr ? NAN : best->spread.mean;
-      if (is_better(cell.spread.mean, known, better)) best = &cell;
-    }
-    if (best != nullptr && has_intervals) best->best = true;
-  }
-}
-
-Summary summarise(const StudyResults& results) {
-  const Study& study = *results.study;
-  Summary summary;
-  summary.has_published.resize(study.metrics.size());
-  for (const StudyRun& run : study_runs(study)) {
-    if (!summary.rows.empty() && summary.rows.back().labels == run.labels) {
-      continue;  // another seed
-    }
-    Row row;
-    row.labels = run.labels;
-    row.runs = std::count_if(
-        results.runs.begin(), results.runs.end(),
-        [&](const RunResult& r) { return r.labels == run.labels; });
-    const PublishedRow* published = published_row(study, run.labels);
-    for (size_t m = 0; m < study.metrics.size(); ++m) {
-      Cell cell;
-      cell.spread = spread_of(results.values(run.labels, study.metrics[m]));
-      if (published != nullptr && published->percent.count(study.metrics[m])) {
-        cell.published = published->percent.at(study.metrics[m]);
-        summary.has_published[m] = true;
-      }
-      row.cells.push_back(cell);
-    }
-    summary.rows.push_back(std::move(row));
-  }
-  mark_best(study, summary);
-  return summary;
-}
-
 /// "82.31 ± 0.45"; of two runs "82.31 (82.00, 82.62)", of one the value. The
 /// sign and the mark of the best are the format's.
-std::string cell_text(const std::string& metric, const Cell& cell,
+std::string cell_text(const std::string& metric, const StudyCell& cell,
                       const std::string& plus_minus, const std::string& begin,
                       const std::string& end) {
   if (cell.spread.count == 2) {
@@ -106,7 +40,7 @@ struct TableStyle {
   std::string end_best;
 };
 
-TextTable text_table(const Study& study, const Summary& summary,
+TextTable text_table(const Study& study, const StudySummary& summary,
                      const TableStyle& style) {
   TextTable table;
   for (const StudyAxis& axis : study.axes) table.head.push_back(axis.name);
@@ -115,11 +49,11 @@ TextTable text_table(const Study& study, const Summary& summary,
     table.head.push_back(study.metrics[m]);
     if (summary.has_published[m]) table.head.emplace_back("published");
   }
-  for (const Row& row : summary.rows) {
+  for (const StudyRow& row : summary.rows) {
     std::vector<std::string> words = row.labels;
     words.push_back(std::to_string(row.runs));
     for (size_t m = 0; m < study.metrics.size(); ++m) {
-      const Cell& cell = row.cells[m];
+      const StudyCell& cell = row.cells[m];
       words.push_back(cell_text(study.metrics[m], cell, style.plus_minus,
                                 style.begin_best, style.end_best));
       if (!summary.has_published[m]) continue;
@@ -132,11 +66,11 @@ TextTable text_table(const Study& study, const Summary& summary,
 }
 
 /// What the numbers are, below the table.
-std::string legend(const Study& study, const Summary& summary,
+std::string legend(const Study& study, const StudySummary& summary,
                    const std::string& plus_minus) {
   int64_t most = 0;
   bool has_two = false;
-  for (const Row& row : summary.rows) {
+  for (const StudyRow& row : summary.rows) {
     most = std::max(most, row.runs);
     has_two |= row.runs == 2;
   }
@@ -172,7 +106,7 @@ Json labels_json(const Study& study, const Labels& labels) {
 
 std::string study_markdown(const StudyResults& results) {
   const Study& study = *results.study;
-  const Summary summary = summarise(results);
+  const StudySummary summary = summarise(results);
   return "# " + study.title + "\n\n" +
          markdown_table(text_table(study, summary, {" ± ", "**", "**"})) +
          "\n" + legend(study, summary, " ± ") + "\n";
@@ -180,7 +114,7 @@ std::string study_markdown(const StudyResults& results) {
 
 std::string study_latex(const StudyResults& results) {
   const Study& study = *results.study;
-  const Summary summary = summarise(results);
+  const StudySummary summary = summarise(results);
   // Cells are LaTeX already; labels and names are not.
   TextTable table = text_table(study, summary, {" $\\pm$ ", "\\textbf{", "}"});
   const size_t axes = study.axes.size();
@@ -195,7 +129,7 @@ std::string study_latex(const StudyResults& results) {
 
 std::string study_csv(const StudyResults& results) {
   const Study& study = *results.study;
-  const Summary summary = summarise(results);
+  const StudySummary summary = summarise(results);
   TextTable table;
   for (const StudyAxis& axis : study.axes) table.head.push_back(axis.name);
   table.head.emplace_back("runs");
@@ -204,12 +138,12 @@ std::string study_csv(const StudyResults& results) {
       table.head.push_back(metric + ending);
     }
   }
-  for (const Row& row : summary.rows) {
+  for (const StudyRow& row : summary.rows) {
     std::vector<std::string> words = row.labels;
     words.push_back(std::to_string(row.runs));
     for (size_t m = 0; m < study.metrics.size(); ++m) {
       const bool is_share = metric_is_share(study.metrics[m]);
-      const Cell& cell = row.cells[m];
+      const StudyCell& cell = row.cells[m];
       words.push_back(csv_number(cell.spread.mean, is_share));
       words.push_back(csv_number(cell.spread.half_width, is_share));
       words.push_back(cell.published ? format_number("%g", *cell.published)
@@ -226,10 +160,10 @@ std::string study_json(const StudyResults& results) {
                {"title", study.title},
                {"combinations", Json::array()},
                {"runs", Json::array()}};
-  for (const Row& row : summarise(results).rows) {
+  for (const StudyRow& row : summarise(results).rows) {
     Json metrics = Json::object();
     for (size_t m = 0; m < study.metrics.size(); ++m) {
-      const Cell& cell = row.cells[m];
+      const StudyCell& cell = row.cells[m];
       Json& entry = metrics[study.metrics[m]];
       entry = {{"mean", cell.spread.mean},
                {"half_width", cell.spread.half_width},

@@ -16,8 +16,8 @@ DESKTOP, PHONE = 1200, 390
 
 
 class Shared:
-    """Filled by prepared(). By the name of a page, "one", "three" or "long":
-    the folders of its runs, and its file."""
+    """Filled by prepared(). By the name of a page, "one", "three", "long" or
+    "study": the folders of its runs, and its file."""
 
     browser = None
     runs = {}
@@ -35,7 +35,8 @@ def prepared():
         shared.runs = _train(program, root)
         for name, runs in shared.runs.items():
             shared.pages[name] = root / f"{name}.html"
-            more = ["--no-network"] if name == "long" else [
+            more = [] if name == "study" else ["--no-network"] if (
+                name == "long") else [
                 "--queries", QUERIES, "--neighbours", NEIGHBOURS]
             tiny_runs.kith(program, "report", *runs, "--out",
                            shared.pages[name], "--device", "cpu", "--threads",
@@ -51,10 +52,12 @@ def _train(program, root):
     first, *others = LOSSES
     runs = {"one": [tiny_runs.train(program, root, first)]}
     tiny_runs.kith(program, "eval", runs["one"][0], "--corruptions",
-                   "jpeg,rotation", "--device", "cpu", "--threads", 1)
+                   "jpeg,rotation", "--diagnostics", "--device", "cpu",
+                   "--threads", 1)
     runs["three"] = runs["one"] + [tiny_runs.train(program, root, loss)
                                    for loss in others]
     runs["long"] = [tiny_runs.lengthen(runs["one"][0], root / "long")]
+    runs["study"] = [tiny_runs.sweep(program, root)]
     return runs
 
 

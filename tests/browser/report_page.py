@@ -158,6 +158,12 @@ class ReportPage:
                   items: [...figure.querySelectorAll("circle[data-item]")].map(
                       (point) => Number(point.dataset.item))}));""")
 
+    def classes_of_strong_points(self):
+        """The classes whose points are not faded, if others are."""
+        return set(self.browser.run("""
+            return [...document.querySelectorAll(
+                "#scatter .faded .dots.same")].map((g) => g.dataset.class);"""))
+
     def point_at_item(self, number, item):
         """Moves the pointer to a point of the scatter of that number."""
         place = self.browser.run("""

@@ -70,13 +70,18 @@ class Pictures(ReportTest):
             self.open(name)
             rows = shared.browser.find_all("#activations .activation")
             self.assertEqual(len(rows), 6 * len(shared.runs[name]))
+            # The image and what matters; of a map of 2 x 2 no channels.
             pictures = shared.browser.find_all("#activations .activation img")
-            self.assertEqual(len(pictures), 5 * len(rows))
+            self.assertEqual(len(pictures), 2 * len(rows))
+            self.assertIn("too few to say where",
+                          shared.browser.find("#activations").text)
 
     def test_scatter_shows_the_picture_under_the_pointer(self):
         page = self.open("three")
         scatters = page.scatters()
-        self.assertEqual(len(scatters), 3)
+        self.assertEqual([chart["id"] for chart in scatters], [
+            "tsne-0", "scatter-0", "tsne-1", "scatter-1", "tsne-2",
+            "scatter-2"])
         for chart in scatters:
             self.assertEqual(len(chart["items"]), RUN_IMAGES)
         classes = set()
@@ -90,6 +95,23 @@ class Pictures(ReportTest):
         page.point_nowhere()
         self.assertIsNone(page.tip())
         self.expect_none(page_checks.console_faults(shared.browser))
+
+    def test_legend_chooses_a_class(self):
+        page = self.open("one")
+        entries = shared.browser.find_all("#scatter .key button")
+        self.assertEqual(len(entries), 6)
+        self.assertEqual(page.classes_of_strong_points(), set())
+        entries[2].click()
+        self.assertEqual(entries[2].get_attribute("aria-pressed"), "true")
+        self.assertEqual(page.classes_of_strong_points(), {"2"})
+        entries[4].click()
+        self.assertEqual(entries[2].get_attribute("aria-pressed"), "false")
+        self.assertEqual(page.classes_of_strong_points(), {"4"})
+        page.point_at_item(0, page.scatters()[0]["items"][0])
+        page.point_nowhere()
+        self.assertEqual(page.classes_of_strong_points(), {"4"})
+        entries[4].click()
+        self.assertEqual(page.classes_of_strong_points(), set())
 
     def test_scatter_by_keyboard(self):
         page = self.open("one")

@@ -20,8 +20,9 @@ from report_charts import Charts  # noqa: E402, F401
 from report_page import ReportPage  # noqa: E402
 from report_pictures import Pictures  # noqa: E402, F401
 
-ALWAYS = ["results", "curves", "examples", "similarities", "spectrum",
-          "classes", "confused", "activations", "scatter", "cost", "run"]
+ALWAYS = ["results", "curves", "examples", "similarities", "spectrum", "ranks",
+          "classes", "confused", "lookalikes", "hubs", "duplicates",
+          "activations", "scatter", "cost", "run"]
 
 
 class EveryPage(ReportTest):
@@ -91,6 +92,18 @@ class Sections(ReportTest):
         differences = shared.browser.find("#differences").text
         for word in LOSSES + ("loss.name",):
             self.assertIn(word, differences)
+        self.assertNotIn("loss.margin", differences)  # of triplet alone
+        results = shared.browser.find("#results").text
+        self.assertGreaterEqual(results.count("before "), len(LOSSES))
+
+    def test_of_a_study(self):
+        page = self.open("study")
+        self.assertEqual(page.sections(), ["results", "values", "curves",
+                                           "figures", "best", "run"])
+        self.assertIn("All 4 runs are finished",
+                      shared.browser.find(".lead").text)
+        links = shared.browser.find_all("#best a")
+        self.assertEqual(len(links), 4)
 
     def test_of_a_run_without_network(self):
         page = self.open("long")
@@ -114,6 +127,9 @@ class Sections(ReportTest):
             self.assertIn(f"{100 * value:.2f}", text, name)
         self.assertIn("61.5", text)
         self.assertIn("A paper", text)
+        self.assertIn("1000 bootstrap resamples", text)
+        self.assertRegex(text, r"\[\d+\.\d\d, \d+\.\d\d\]")
+        self.assertIn("chosen on the test split", text)
 
 
 class Speed(ReportTest):

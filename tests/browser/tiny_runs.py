@@ -43,6 +43,22 @@ def train(program, folder, loss):
     return run
 
 
+def sweep(program, folder):
+    """A study in `folder` of two losses with two seeds."""
+    config = pathlib.Path(folder) / "losses.yaml"
+    config.write_text(CONFIG + """
+study:
+  title: Two losses
+  seeds: [0, 1]
+  axes: [{name: Loss, key: loss.name, values: [supcon, triplet]}]
+  figures: [{name: bars, file: losses, x: Loss, y: recall_any@1}]
+""", encoding="utf-8")
+    study = pathlib.Path(folder) / "study"
+    kith(program, "sweep", config, "--out", study, "--device", "cpu",
+         "--threads", 1)
+    return study
+
+
 def lengthen(run, folder, epochs=200, steps=100):
     """A run in `folder` whose log has `epochs` epochs: a copy of `run` with
     made-up numbers."""

@@ -201,6 +201,37 @@ TEST_F(ReportCommand, RefusesWhatIsNoRun) {
   EXPECT_FALSE(fs::exists(study + "/report.html"));
 }
 
+/// A study's folder, as a sweep leaves it, with one of two runs finished.
+std::string write_study_folder(const TempDir& folder) {
+  const std::string study = folder.file("temperatures");
+  fs::create_directories(study + "/1/seed-0");
+  write_file(study + "/study.yaml", std::string(kTinyConfig) +
+                                        "\nstudy: {title: Temperatures, axes: "
+                                        "[{name: t1, key: loss.t1, values: [1, "
+                                        "2]}]}\n");
+  write_file(study + "/1/seed-0/metrics.json",
+             "{\"split\": \"test\", \"last\": {\"metrics\": "
+             "{\"recall_any@1\": 0.5}}, \"history\": []}");
+  return study;
+}
+
+TEST_F(ReportCommand, ShowsAStudyInItsFolder) {
+  const std::string study = write_study_folder(*folder_);
+  const Json json =
+      Json::parse(expect_success(arguments({study, "--json"})).out);
+  EXPECT_EQ(json.at("report"), study + "/report.html");
+  EXPECT_EQ(json.at("runs"), 2);
+  EXPECT_EQ(json.at("finished"), 1);
+  const std::string page = page_of(json);
+  EXPECT_THAT(page, HasSubstr("<title>Temperatures</title>"));
+  EXPECT_THAT(page, HasSubstr("not begun"));
+  EXPECT_THAT(page, HasSubstr("kith report " + study));
+  expect_failure(2, arguments({study, "--queries", "3"}),
+                 {"--queries is for pages of runs", study});
+  expect_failure(2, arguments({run("supcon"), study}),
+                 {study + " is a study", "kith report " + study});
+}
+
 TEST_F(ReportCommand, RefusesWrongUsage) {
   const std::string one = run("supcon");
   expect_failure(2, arguments({one, one + "/."}),

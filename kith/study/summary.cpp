@@ -1,0 +1,61 @@
+#include "kith/study/summary.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kith/eval/metric.h"
+
+namespace kith {
+namespace {
+
+/// Marks the best mean of each column, by what its metric says is better. Where
+/// a row has too few runs for an interval, another seed may change the order.
+void mark_best(const Study& study, StudySummary& summary) {
+  if (summary.rows.size() < 2) return;
+  for (size_t m = 0; m < study.metrics.size(); ++m) {
+    const Better better = better_of(study.metrics[m]);
+    StudyCell* best = nullptr;
+    bool has_intervals = true;
+    for (StudyRow& row : summary.rows) {
+      StudyCell& cell = row.cells[m];
+      if (cell.spread.count == 0) continue;
+      has_intervals &= cell.spread.count >= kLeastRunsOfInterval;
+      const double known = best == nullptr ? NAN : best->spread.mean;
+      if (is_better(cell.spread.mean, known, better)) best = &cell;
+    }
+    if (best != nullptr && has_intervals) best->best = true;
+  }
+}
+
+}  // namespace
+
+StudySummary summarise(const StudyResults& results) {
+  const Study& study = *results.study;
+  StudySummary summary;
+  summary.has_published.resize(study.metrics.size());
+  for (const StudyRun& run : study_runs(study)) {
+    if (!summary.rows.empty() && summary.rows.back().labels == run.labels) {
+      continue;  // another seed
+    }
+    StudyRow row;
+    row.labels = run.labels;
+    row.runs = std::count_if(
+        results.runs.begin(), results.runs.end(),
+        [&](const RunResult& r) { return r.labels == run.labels; });
+    const PublishedRow* published = published_row(study, run.labels);
+    for (size_t m = 0; m < study.metrics.size(); ++m) {
+      StudyCell cell;
+      cell.spread = spread_of(results.values(run.labels, study.metrics[m]));
+      if (published != nullptr && published->percent.count(study.metrics[m])) {
+        cell.published = published->percent.at(study.metrics[m]);
+        summary.has_published[m] = true;
+      }
+      row.cells.push_back(cell);
+    }
+    summary.rows.push_back(std::move(row));
+  }
+  mark_best(study, summary);
+  return summary;
+}
+
+}  // namespace kith
