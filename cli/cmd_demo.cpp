@@ -48,9 +48,12 @@ void clear_run(const std::string& folder) {
   const RunFolder run(folder);
   for (const std::string& file :
        {run.checkpoint(), previous_checkpoint(run.checkpoint()),
-        run.checkpoint("best"), run.log(), run.metrics(), run.config(),
-        run.eval_metrics()}) {
+        run.checkpoint("best"), run.log(), run.metrics(), run.config()}) {
     remove_file(file);
+  }
+  for (const std::string& file : run.eval_files()) remove_file(file);
+  for (const int64_t epoch : run.kept_epochs()) {
+    remove_file(run.checkpoint(epoch));
   }
   for (const std::string& name : names_in(folder)) {
     if (name.starts_with("events.out.tfevents.")) {

@@ -21,17 +21,19 @@ void run_embed(const EmbedFlags& flags) {
   const EmbeddedImages made =
       embed_images(options, flags.device.apply(), progress_bar());
   if (flags.json) {
-    print_json({{"images", made.images},
+    print_json({{"checkpoint", made.checkpoint.text()},
+                {"images", made.images},
                 {"left_out", made.left_out},
                 {"dim", made.dim},
                 {"out", options.out}},
                -1);
   } else {
-    print_line(
-        std::to_string(made.images) + " images" +
-        (made.left_out > 0 ? " (" + std::to_string(made.left_out) + " left out)"
-                           : "") +
-        ", " + std::to_string(made.dim) + " dimensions -> " + options.out);
+    print_line(std::to_string(made.images) + " images" +
+               (made.left_out > 0
+                    ? " (" + std::to_string(made.left_out) + " left out)"
+                    : "") +
+               ", " + std::to_string(made.dim) + " dimensions, by the " +
+               made.checkpoint.text() + " -> " + options.out);
   }
 }
 
@@ -45,6 +47,7 @@ void add_embed(CLI::App& app) {
       ->add_option("model", flags->options.model,
                    "A run's folder, a checkpoint (.safetensors) or an export")
       ->required();
+  add_checkpoint_flag(*command, flags->options.checkpoint);
   command
       ->add_option("--images", flags->options.images,
                    "A folder (all images below it), a list (.csv) or a "

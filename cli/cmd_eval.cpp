@@ -38,7 +38,7 @@ std::vector<NamedCorruption> corruptions_of(const std::string& text) {
 /// What was found, for people.
 void print_scores(const EvaluatedRun& run) {
   const EvalReport& report = run.report;
-  print_line("protocol " + report.protocol + ", " + report.split + " split");
+  print_line(evaluated_text(report));
   print_metrics(report.result,
                 published_column(report.published, report.published_source));
   print_definitions(report.result);
@@ -86,6 +86,7 @@ void add_eval(CLI::App& app) {
       ->add_option("model", flags->options.model,
                    "A run's folder, a checkpoint (.safetensors) or an export")
       ->required();
+  add_checkpoint_flag(*command, flags->options.checkpoint);
   command->add_option("--data", flags->options.data,
                       "A configuration (its `eval` and `published` count "
                       "too), a list or an image folder; default: the run's own "
@@ -97,7 +98,10 @@ void add_eval(CLI::App& app) {
       ->check(one_of({"stop", "skip"}));
   command->add_option("--protocol", flags->options.protocol,
                       "See: kith list protocols; default: the run's");
-  command->add_option("--split", flags->options.split, "Default: the run's")
+  command
+      ->add_option("--split", flags->options.split,
+                   "Default: the run's, where auto is validation if there is "
+                   "such, else test")
       ->check(one_of({"train", "validation", "test"}));
   command
       ->add_option("--corruptions", flags->corruptions,
@@ -108,8 +112,10 @@ void add_eval(CLI::App& app) {
   command->add_flag("--diagnostics", flags->options.diagnostics,
                     "Also write diagnostics.json: hardest queries, confused "
                     "classes, hubs, near duplicates of training images");
-  command->add_option("--out", flags->options.out,
-                      "Folder of metrics.json; default: RUN/eval");
+  command->add_option(
+      "--out", flags->options.out,
+      "Folder of metrics.json; default: below RUN/eval, one for "
+      "each checkpoint, split, protocol and data");
   flags->descriptor.add_to(*command);
   flags->score.add_to(*command, "the run's, or the protocol's usual ones");
   flags->device.add_to(*command);

@@ -18,15 +18,19 @@ void print_export(const ExportFlags& flags) {
   const ExportedRun run = export_run(options);
   if (flags.json) {
     const nlohmann::ordered_json json = {{"out", options.out},
-                                         {"checkpoint", run.checkpoint},
+                                         {"checkpoint", run.checkpoint.file},
+                                         {"network", run.checkpoint.text()},
                                          {"dim", run.dim},
                                          {"bytes", run.bytes}};
     print_json(json, -1);
     return;
   }
-  print_line("Exported " + run.checkpoint + " to " + options.out +
-             ": embeddings of " + std::to_string(run.dim) +
-             " numbers; README.md there tells how to use it");
+  print_line(
+      "Exported " + run.checkpoint.file +
+      (run.checkpoint.name.empty() ? ""
+                                   : ", the " + run.checkpoint.text() + ",") +
+      " to " + options.out + ": embeddings of " + std::to_string(run.dim) +
+      " numbers; README.md there tells how to use it");
 }
 
 }  // namespace
@@ -43,10 +47,7 @@ void add_export(CLI::App& app) {
   command->add_option("--out", flags->options.out, "The folder to write")
       ->required()
       ->type_name("DIR");
-  command
-      ->add_option("--checkpoint", flags->options.checkpoint,
-                   "Which of a run's networks: last or best; default: last")
-      ->check(one_of({"last", "best"}));
+  add_checkpoint_flag(*command, flags->options.checkpoint);
   command->add_flag("--overwrite", flags->options.overwrite,
                     "Replaces an export that is in the folder");
   command->add_flag("--json", flags->json,

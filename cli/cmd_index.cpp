@@ -74,6 +74,7 @@ Json to_json(const MadeIndex& made, const IndexFlags& flags, double seconds) {
     json = {{"index", flags.options.out}, {"kind", made.kind},
             {"items", made.items},        {"dim", made.dim},
             {"bytes", made.bytes},        {"model", made.model}};
+    if (!made.checkpoint.empty()) json["checkpoint"] = made.checkpoint;
   }
   if (!made.recall.empty()) {
     json["recall"] = made.recall;
@@ -97,6 +98,7 @@ void print_made(const MadeIndex& made, const IndexFlags& flags) {
     print_line(std::to_string(made.items) + " items, " + dim + made.kind +
                ", " + bytes_text(made.bytes) + " -> " + flags.options.out);
   }
+  if (!made.checkpoint.empty()) print_line("by the " + made.checkpoint);
   if (!made.recall.empty()) {
     print_line("recall against exact search, " +
                std::to_string(made.recall_queries) +

@@ -192,11 +192,7 @@ void add_report(CLI::App& app) {
   command->add_option("--seed", flags->seed, "Of everything that is drawn")
       ->check(integer(0))
       ->capture_default_str();
-  command
-      ->add_option("--checkpoint", options.checkpoint,
-                   "Which network is looked at: last or best")
-      ->check(one_of({"last", "best"}))
-      ->capture_default_str();
+  add_checkpoint_flag(*command, options.checkpoint);
   command->add_flag("--no-network", flags->no_network,
                     "Only what the folders say: no pictures, in a moment and "
                     "without the data");

@@ -106,6 +106,9 @@ void check_usage(const SearchFlags& flags) {
   if (!flags.options.embeddings.empty() && !flags.options.model.empty()) {
     throw ConfigError("--model goes with --image only; leave it out");
   }
+  if (!flags.options.embeddings.empty() && !flags.options.checkpoint.empty()) {
+    throw ConfigError("--checkpoint goes with --image only; leave it out");
+  }
 }
 
 void run_search(const SearchFlags& flags) {
@@ -152,6 +155,8 @@ void add_search(CLI::App& app) {
   command->add_option("--model", flags->options.model,
                       "With --image: where the index's model is now; default: "
                       "where it was");
+  add_checkpoint_flag(*command, flags->options.checkpoint,
+                      "the one that the index was made with");
   command->add_option("-k", flags->options.k, "How many to find")
       ->check(integer(1, 100'000))
       ->capture_default_str();

@@ -179,6 +179,8 @@ void add_serve(CLI::App& app) {
                    "or export), or NAME=MODEL for one of several; default: "
                    "where the index says")
       ->allow_extra_args(false);
+  add_checkpoint_flag(*command, flags->options.checkpoint,
+                      "the one that the index was made with");
   command
       ->add_option("--host", flags->options.http.host,
                    "The address to serve at; 0.0.0.0: all, which needs a token")

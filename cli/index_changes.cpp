@@ -80,6 +80,9 @@ void run_info(const InfoFlags& flags) {
                  {"classes", index.classes},      {"dim", index.dim},
                  {"bytes", index.bytes},          {"model", info.model},
                  {"model_hash", info.model_hash}, {"recall", info.recall}};
+    if (!info.checkpoint_text.empty()) {
+      json["checkpoint"] = info.checkpoint_text;
+    }
     if (index.whole) json["check"] = check_words(*index.whole);
     print_json(json);
     return;
@@ -93,6 +96,9 @@ void run_info(const InfoFlags& flags) {
   print_line("dimensions  " + std::to_string(index.dim));
   print_line("file        " + bytes_text(index.bytes));
   print_line("model       " + (info.model.empty() ? "not known" : info.model));
+  if (!info.checkpoint_text.empty()) {
+    print_line("network     " + info.checkpoint_text);
+  }
   if (!info.recall.empty()) {
     print_line("recall      " + recall_text(info.recall) +
                " of what exact search finds");

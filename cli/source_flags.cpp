@@ -8,6 +8,7 @@ void add_source_flags(CLI::App& command, IndexSourceOptions& options) {
   command.add_option("source", options.source,
                      "Embeddings (.npy), a model (a run, a checkpoint, an "
                      "export) for images, or another index");
+  add_checkpoint_flag(command, options.checkpoint);
   command.add_option("--images", options.images,
                      "With a model: a folder (one folder per class, or images "
                      "alone), a list (.csv) or a configuration (.yaml); "

@@ -111,6 +111,27 @@ CLI::Validator one_of(const std::vector<std::string>& allowed) {
       "{" + join(allowed, ",") + "}");
 }
 
+void add_checkpoint_flag(CLI::App& command, std::string& checkpoint,
+                         const std::string& usual) {
+  const CLI::Validator check(
+      [](std::string& word) -> std::string {
+        static const std::vector<std::string> names = {"last", "best"};
+        const bool is_epoch =
+            !word.empty() && word.size() < 16 &&
+            word.find_first_not_of("0123456789") == std::string::npos;
+        if (is_epoch || word == names[0] || word == names[1]) return "";
+        return "must be last, best or the number of an epoch, got '" + word +
+               "'" + did_you_mean(word, names);
+      },
+      "{last,best}|EPOCH");
+  command
+      .add_option("--checkpoint", checkpoint,
+                  "Which network of a run: last, best, or of the epoch with "
+                  "this number, 0 before training; default: " +
+                      usual)
+      ->check(check);
+}
+
 CLI::Validator integer(int64_t lo, int64_t hi) {
   const bool open = hi == std::numeric_limits<int64_t>::max();
   const std::string allowed =

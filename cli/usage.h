@@ -25,4 +25,9 @@ CLI::Validator one_of(const std::vector<std::string>& allowed);
 CLI::Validator integer(int64_t lo,
                        int64_t hi = std::numeric_limits<int64_t>::max());
 
+/// --checkpoint of a command that takes a run: last, best or an epoch.
+/// `usual` says what is taken without it.
+void add_checkpoint_flag(CLI::App& command, std::string& checkpoint,
+                         const std::string& usual = "last");
+
 }  // namespace kith

@@ -159,6 +159,10 @@ IndexRecord read_index_record(const std::string& path) {
     text_of(json, path, "model_bytes");
     record.info.model = get_path(json, "model");
   }
+  if (json.contains("checkpoint")) {
+    record.info.checkpoint = text_of(json, path, "checkpoint");
+    record.info.checkpoint_text = text_of(json, path, "checkpoint_text");
+  }
   record.info.model_hash = text_of(json, path, "model_hash");
   record.info.recall = recall_of(json, path);
   record.info.removed = removed_of(json, path, record.count);
@@ -177,6 +181,10 @@ void write_index_record(const std::string& path, const IndexRecord& record) {
                {"recall", record.info.recall},
                {"removed", ranges_of(record.info.removed)}};
   set_path(json, "model", record.info.model);
+  if (!record.info.checkpoint.empty()) {
+    json["checkpoint"] = record.info.checkpoint;
+    json["checkpoint_text"] = record.info.checkpoint_text;
+  }
   if (!record.files.generation.empty()) json["files"] = json_of(record.files);
   std::string text = json_text(json, -1) + "\n";
   put_own_sum(text, kSumMark);

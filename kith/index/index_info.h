@@ -16,6 +16,11 @@ struct IndexInfo {
   std::string model_hash;                ///< Of its weights; empty: not known.
   std::map<std::string, double> recall;  ///< Against exact: "1@1", "10@10".
   PositionSet removed;
+  /// Which network of a run: "last", "best" or an epoch; empty: the last of a
+  /// run, or the only one.
+  std::string checkpoint = {};
+  std::string checkpoint_text =
+      {};  ///< "best checkpoint (epoch 7)"; may be empty.
 };
 
 /// What tells whether the other files of an index are those it was made with.

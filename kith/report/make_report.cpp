@@ -15,6 +15,7 @@
 #include "kith/report/image_group.h"
 #include "kith/report/lead.h"
 #include "kith/run/checkpoint.h"
+#include "kith/run/choose_checkpoint.h"
 #include "kith/run/run_folder.h"
 #include "kith/run/run_place.h"
 #include "kith/train/experiment.h"
@@ -58,13 +59,13 @@ EmbeddedRun embed_run(const RunRecord& run, const ReportOptions& options,
   EmbeddedRun seen;
   if (run.duplicates) seen.duplicates = &*run.duplicates;
   seen.data = &data.of(config, run.folder, progress);
-  const std::string checkpoint =
-      RunFolder(run.folder).checkpoint(options.checkpoint);
-  const LoadedModel model = load_model(checkpoint, device);
+  const ChosenCheckpoint checkpoint =
+      choose_checkpoint(run.folder, options.checkpoint);
+  const LoadedModel model = load_model(checkpoint.file, device);
   EvaluatorOptions evaluation =
       evaluator_options(config.eval, config.train.workers);
-  evaluation.embed.network = checkpoint;
-  log_info(run.name + ": looking at what it finds");
+  evaluation.embed.network = checkpoint.file;
+  log_info(run.name + ": looking at what its " + checkpoint.text() + " finds");
   seen.split = Evaluator(*seen.data, evaluation).embed(*model.net, progress);
   add_activations(*model.net, *seen.data, seen.split, options.insight,
                   seen.insight);

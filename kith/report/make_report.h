@@ -19,7 +19,7 @@ struct ReportOptions {
   /// What the page says of runs whose near duplicates were not looked for.
   std::string duplicates_hint =
       "They were not looked for: an evaluation with diagnostics does.";
-  std::string checkpoint = "last";  ///< Or "best".
+  std::string checkpoint = "last";  ///< See choose_checkpoint().
   bool network = true;  ///< False: only what the folders say themselves.
   InsightOptions insight = {};
 };

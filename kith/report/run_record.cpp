@@ -114,24 +114,61 @@ void add_further(const StoredEval& further, StoredEval& own) {
   }
 }
 
+/// Of later evaluations those on the run's own data come first, and of these
+/// those of its last network.
+std::vector<EvalMetrics> ordered_evals(std::vector<EvalMetrics> evals) {
+  const auto rank = [](const EvalMetrics& eval) {
+    const bool is_last =
+        eval.checkpoint.name.empty() || eval.checkpoint.name == "last";
+    return (eval.data.empty() ? 0 : 4) + (eval.descriptor.empty() ? 0 : 2) +
+           (is_last ? 0 : 1);
+  };
+  std::stable_sort(evals.begin(), evals.end(),
+                   [&](const EvalMetrics& a, const EvalMetrics& b) {
+                     return rank(a) < rank(b);
+                   });
+  return evals;
+}
+
+/// What the first diagnostics of the run's own data say.
+std::optional<StoredDuplicates> near_duplicates(
+    const RunFolder& run, const std::vector<EvalMetrics>& evals) {
+  for (const std::string& file : run.eval_files("diagnostics.json")) {
+    const fs::path folder = fs::path(file).parent_path();
+    const bool is_of_others =
+        std::any_of(evals.begin(), evals.end(), [&](const EvalMetrics& eval) {
+          return !eval.data.empty() &&
+                 fs::path(eval.file).parent_path() == folder;
+        });
+    if (is_of_others) continue;
+    if (auto found = read_near_duplicates(file)) return found;
+  }
+  return {};
+}
+
 /// Chooses the numbers that the run is shown with, and what belongs to them.
-void set_metrics(StoredEval own, EvalMetrics eval, RunRecord& run) {
-  bool same = true;
+void set_metrics(StoredEval own, RunRecord& run) {
+  EvalMetrics eval;  // what belongs to the numbers
+  if (!run.evaluations.empty()) eval = run.evaluations.front();
   if (own.metrics.empty() && !eval.found.metrics.empty()) {
     own = eval.found;
     run.protocol = eval.protocol;
     run.split = eval.split;
   } else {
-    same = same_evaluation(run, own, eval);
-    if (same) add_further(eval.found, own);
-    // Those of kith eval may be of other data.
-    eval.published.clear();
-    eval.published_source.clear();
+    eval = EvalMetrics();  // published numbers of it may be of other data
+    for (const EvalMetrics& other : run.evaluations) {
+      if (!same_evaluation(run, own, other)) continue;
+      add_further(other.found, own);
+      eval.intervals.insert(other.intervals.begin(), other.intervals.end());
+      if (eval.intervals_rule.empty()) {
+        eval.intervals_rule = other.intervals_rule;
+      }
+    }
     read_published(run.config, eval);
   }
   run.rules = own.rules;
   run.published_source = eval.published_source;
-  if (same) run.intervals_rule = eval.intervals_rule;
+  run.intervals_rule = eval.intervals_rule;
   const bool has_before = !run.evals.empty() && run.evals.front().step == 0;
   for (const auto& [name, value, list] : own.metrics) {
     if (!list.empty()) continue;
@@ -144,7 +181,7 @@ void set_metrics(StoredEval own, EvalMetrics eval, RunRecord& run) {
     const auto found = eval.published.find(name);
     if (found != eval.published.end()) metric.published = found->second;
     const auto interval = eval.intervals.find(name);
-    if (same && interval != eval.intervals.end()) {
+    if (interval != eval.intervals.end()) {
       metric.interval = interval->second;
     }
     run.metrics.push_back(std::move(metric));
@@ -184,7 +221,7 @@ RunRecord read_run(const std::string& folder) {
   run.folder = folder;
   run.finished = files.is_finished();
   const bool logged_any = path_exists(files.log());
-  const bool evaluated = path_exists(files.eval_metrics());
+  const bool evaluated = !files.eval_files().empty();
   if (!path_exists(files.config()) ||
       !(logged_any || run.finished || evaluated)) {
     throw_no_run(folder);
@@ -212,13 +249,12 @@ RunRecord read_run(const std::string& folder) {
   run.phases = std::move(log.phases);
   run.steps = std::move(log.steps);
   run.evals = std::move(log.evals);
-  EvalMetrics eval;
-  if (evaluated) eval = read_eval_metrics(files.eval_metrics());
-  run.corruptions = eval.corruptions;
-  if (path_exists(files.diagnostics())) {
-    run.duplicates = read_near_duplicates(files.diagnostics());
+  run.evaluations = ordered_evals(read_run_evals(files));
+  for (const EvalMetrics& eval : run.evaluations) {
+    if (run.corruptions.empty()) run.corruptions = eval.corruptions;
   }
-  set_metrics(std::move(log.last), std::move(eval), run);
+  run.duplicates = near_duplicates(files, run.evaluations);
+  set_metrics(std::move(log.last), run);
   run.best = best_text(run);
   return run;
 }

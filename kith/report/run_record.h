@@ -39,6 +39,9 @@ struct RunRecord {
   std::string rules;                    ///< Queries, gallery, self, ties.
   std::string published_source;         ///< Of RecordedMetric::published.
   std::string intervals_rule;           ///< Of RecordedMetric::interval.
+  /// Those that were made after the training: the run's own data first, and of
+  /// these its last network.
+  std::vector<EvalMetrics> evaluations;
   std::vector<EvalMetrics::Corrupted> corruptions;
   /// "recall_any@1 97.80% at epoch 10, chosen on the test split"; may be
   /// empty.
@@ -50,8 +53,8 @@ struct RunRecord {
   bool finished = false;
 };
 
-/// Reads config.yaml, log.jsonl, metrics.json and, where it is, the
-/// eval/metrics.json of a run. `name` is set by name_runs(). DataError naming
+/// Reads config.yaml, log.jsonl, metrics.json and the later evaluations of a
+/// run. `name` is set by name_runs(). DataError naming
 /// file and line for what is no run; a run that is still being trained, or was
 /// killed, is read as far as it is.
 RunRecord read_run(const std::string& folder);

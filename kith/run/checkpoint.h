@@ -18,7 +18,9 @@ namespace kith {
 /// compared when it is read (see SafetensorsFile).
 struct CheckpointInfo {
   ConfigNode config;
-  std::string progress;  ///< JSON of the trainer, empty in a model only.
+  /// JSON: all that a training goes on from; in weights alone "epoch" and
+  /// "step", in those of an older kith nothing.
+  std::string progress;
 };
 
 /// What a checkpoint saves and loads.

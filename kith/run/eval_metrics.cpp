@@ -1,19 +1,81 @@
 #include "kith/run/eval_metrics.h"
 
 #include <cmath>
+#include <filesystem>
 #include <set>
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/json.h"
 #include "kith/core/json_text.h"
+#include "kith/core/options.h"
+#include "kith/core/path.h"
+#include "kith/core/quote.h"
+#include "kith/core/sha256.h"
 #include "kith/eval/metric_name.h"
 #include "kith/run/detail/eval_metrics_json.h"
 
 namespace kith {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr uint64_t kMaxEvalMetricsBytes = uint64_t{64} << 20;
+
+constexpr const char* kOwnData = "of the run";
+
+OrderedJson checkpoint_json(const ChosenCheckpoint& checkpoint) {
+  OrderedJson json = OrderedJson::object();
+  if (!checkpoint.name.empty()) json["name"] = checkpoint.name;
+  if (checkpoint.epoch >= 0) {
+    json["epoch"] = checkpoint.epoch;
+    json["step"] = checkpoint.step;
+    if (checkpoint.within_epoch) json["within_epoch"] = true;
+  }
+  // Of a run from its folder, which may be called otherwise next time.
+  const fs::path file(checkpoint.file);
+  json["file"] =
+      as_utf8(checkpoint.name.empty()
+                  ? checkpoint.file
+                  : (file.parent_path().filename() / file.filename()).string());
+  return json;
+}
+
+ChosenCheckpoint checkpoint_of(const OrderedJson& json) {
+  ChosenCheckpoint checkpoint;
+  if (json.is_null()) return checkpoint;
+  checkpoint.file = text_of(field(json, "file"));
+  checkpoint.name = text_of(field(json, "name"));
+  if (!json.contains("epoch")) return checkpoint;
+  checkpoint.epoch = count_of(json.at("epoch"));
+  checkpoint.step = count_of(field(json, "step"));
+  checkpoint.within_epoch = field(json, "within_epoch") == true;
+  return checkpoint;
+}
+
+/// What names of files may have, at most 40 of it; the rest becomes '-'.
+std::string slug_of(const std::string& text) {
+  constexpr size_t kMost = 40;
+  std::string slug;
+  for (const char c : text.substr(0, kMost)) {
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                      (c >= '0' && c <= '9') || c == '.' || c == '_';
+    if (kept) {
+      slug += c;
+    } else if (!slug.empty() && slug.back() != '-') {
+      slug += '-';
+    }
+  }
+  while (!slug.empty() && slug.back() == '-') slug.pop_back();
+  return slug;
+}
+
+/// A text of any length, in short: readable, and different for every other.
+std::string short_name(const std::string& shown, const std::string& whole) {
+  Sha256 hash;
+  hash.add(whole.data(), whole.size());
+  return slug_of(shown) + "-" + hash.hex().substr(0, 6);
+}
 
 OrderedJson protocol_json(const EvalReport& report) {
   OrderedJson json = OrderedJson::object();
@@ -112,6 +174,10 @@ EvalMetrics eval_metrics_of(const OrderedJson& json) {
     throw OrderedJson::type_error::create(0, "no object", &protocol);
   }
   EvalMetrics file;
+  file.checkpoint = checkpoint_of(field(json, "checkpoint"));
+  file.data = text_of(field(json, "data"));
+  if (file.data == kOwnData) file.data.clear();
+  file.descriptor = text_of(field(json, "descriptor"));
   file.protocol = text_of(field(protocol, "name"));
   file.split = text_of(field(protocol, "split"));
   file.found.rules = text_of(field(protocol, "rules"));
@@ -137,6 +203,11 @@ OrderedJson json_of(const EvalReport& report) {
   OrderedJson json = values_json(result);
   const OrderedJson intervals = field(json, "intervals");
   json.erase("intervals");
+  if (!report.checkpoint.file.empty()) {
+    json["checkpoint"] = checkpoint_json(report.checkpoint);
+    json["data"] = report.data.empty() ? kOwnData : as_utf8(report.data);
+    if (!report.descriptor.empty()) json["descriptor"] = report.descriptor;
+  }
   json["protocol"] = protocol_json(report);
   if (!intervals.is_null()) {
     json["intervals"] = intervals;
@@ -172,6 +243,34 @@ std::string eval_metrics_json(const EvalReport& report) {
   return json_text(json_of(report)) + "\n";
 }
 
+std::string evaluated_text(const EvalReport& report) {
+  std::vector<std::string> facts;
+  if (!report.checkpoint.file.empty()) {
+    facts.push_back(report.checkpoint.text());
+  }
+  if (!report.data.empty()) facts.push_back(report.data);
+  if (!report.split.empty()) facts.push_back(report.split + " split");
+  if (!report.protocol.empty()) facts.push_back("protocol " + report.protocol);
+  if (!report.descriptor.empty()) facts.push_back(report.descriptor);
+  return join(facts);
+}
+
+std::string eval_folder_name(const EvalReport& report) {
+  std::string name = report.checkpoint.slug();
+  if (!name.empty()) name += "-";
+  name += report.split + "-" + slug_of(report.protocol);
+  if (!report.data.empty()) {
+    const fs::path path = full_path(report.data).lexically_normal();
+    name += "-" + short_name(path.parent_path().filename().string() + "-" +
+                                 path.stem().string(),
+                             path.string());
+  }
+  if (!report.descriptor.empty()) {
+    name += "-" + short_name(report.descriptor, report.descriptor);
+  }
+  return name;
+}
+
 std::string write_eval_metrics(const std::string& path,
                                const EvalReport& report) {
   std::string text = eval_metrics_json(report);
@@ -181,10 +280,21 @@ std::string write_eval_metrics(const std::string& path,
 
 EvalMetrics read_eval_metrics(const std::string& path) {
   try {
-    return eval_metrics_of(parse_json(read_file(path, kMaxEvalMetricsBytes)));
+    EvalMetrics metrics =
+        eval_metrics_of(parse_json(read_file(path, kMaxEvalMetricsBytes)));
+    metrics.file = path;
+    return metrics;
   } catch (const OrderedJson::exception&) {
     throw DataError(path + ": not the metrics.json that kith eval writes");
   }
+}
+
+std::vector<EvalMetrics> read_run_evals(const RunFolder& run) {
+  std::vector<EvalMetrics> evals;
+  for (const std::string& file : run.eval_files()) {
+    evals.push_back(read_eval_metrics(file));
+  }
+  return evals;
 }
 
 }  // namespace kith

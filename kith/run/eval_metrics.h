@@ -7,18 +7,25 @@
 
 #include "kith/eval/corruption_suite.h"
 #include "kith/eval/evaluate.h"
+#include "kith/run/choose_checkpoint.h"
+#include "kith/run/run_folder.h"
 #include "kith/run/run_metrics.h"
 
 namespace kith {
 
-/// An evaluation and how it came about, for eval/metrics.json.
+/// An evaluation and how it came about, for the metrics.json of one.
 struct EvalReport {
   EvalResult result;
   std::string protocol = {};  ///< Its name; empty: nothing is said.
   std::string split = {};     ///< The same.
-  int64_t resamples = 0;      ///< Of the bootstrap.
-  int64_t seed = 0;           ///< Of the bootstrap and of clusterings.
-  bool by_class = false;      ///< With the values of each class.
+  /// The network; without a file nothing is said.
+  ChosenCheckpoint checkpoint = {};
+  std::string data = {};  ///< Other data than the run's; empty: those.
+  /// How images were described, if not as the run says: "scales 1 0.7, flip".
+  std::string descriptor = {};
+  int64_t resamples = 0;  ///< Of the bootstrap.
+  int64_t seed = 0;       ///< Of the bootstrap and of clusterings.
+  bool by_class = false;  ///< With the values of each class.
   /// By label; null: none are known.
   const std::map<int64_t, std::string>* class_names = nullptr;
   std::map<std::string, double> published = {};  ///< Shares.
@@ -27,12 +34,22 @@ struct EvalReport {
   std::vector<BrokenImage> left_out = {};  ///< Images that cannot be read.
 };
 
-/// One object: an entry a metric, by its name; "protocol" with the numbers of
-/// queries and gallery items and the rules; "intervals" and "definitions" of
-/// the metrics; and, where there are such, "left_out", "by_class",
-/// "published", "corruptions" and "mean_of_corrupted". JSON, with the end of
-/// its line.
+/// One object: an entry a metric, by its name; "checkpoint" with "name",
+/// "epoch", "step" and "file"; "data", a path or "of the run", and
+/// "descriptor"; "protocol" with "name", "split", the numbers of queries and
+/// gallery items and the rules; "intervals" and "definitions" of the metrics;
+/// and, where there are such, "left_out", "by_class", "published",
+/// "corruptions" and "mean_of_corrupted". JSON, with the end of its line.
 std::string eval_metrics_json(const EvalReport& report);
+
+/// "best checkpoint (epoch 7), test split, protocol standard": what the numbers
+/// are of, as far as it is known.
+std::string evaluated_text(const EvalReport& report);
+
+/// The folder for an evaluation below RUN/eval: "best-epoch-7-test-standard",
+/// with other data or another descriptor behind it. Of another checkpoint,
+/// split, protocol, data or descriptor it is another one.
+std::string eval_folder_name(const EvalReport& report);
 
 /// Writes it, and returns it.
 std::string write_eval_metrics(const std::string& path,
@@ -40,8 +57,13 @@ std::string write_eval_metrics(const std::string& path,
 
 /// What is read of such a file.
 struct EvalMetrics {
+  std::string file;  ///< That was read.
   std::string protocol;
   std::string split;
+  /// Without a file, as an older kith wrote it: the last, as far as is known.
+  ChosenCheckpoint checkpoint;
+  std::string data;        ///< Empty: the run's own, as far as is known.
+  std::string descriptor;  ///< Empty: the run's own.
   StoredEval found;
   std::map<std::string, Interval> intervals;  ///< By metric, where defined.
   std::string intervals_rule;                 ///< "95%, 1000 bootstrap ..."
@@ -59,5 +81,9 @@ struct EvalMetrics {
 /// DataError, which names the file, if it is not what write_eval_metrics()
 /// writes, of this kith or an earlier one.
 EvalMetrics read_eval_metrics(const std::string& path);
+
+/// All evaluations that were made of a run after its training (see
+/// RunFolder::eval_files).
+std::vector<EvalMetrics> read_run_evals(const RunFolder& run);
 
 }  // namespace kith

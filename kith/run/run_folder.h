@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kith/core/config.h"
 
@@ -20,13 +21,15 @@ namespace kith {
 ///     checkpoints/last.safetensors     to go on from (checkpoint.h)
 ///     checkpoints/last.previous.safetensors    the one before it
 ///     checkpoints/best.safetensors     of the best evaluation
+///     checkpoints/epoch-10.safetensors, ...    of epochs that are kept
 ///     changes.json       what it went on with another value of
 ///                        (run_changes.h)
 ///     left_out.csv       images that cannot be read and were left out
 ///     diverged.txt, bad_batch.txt      why it ended, and on which images
-///     eval/metrics.json  a later evaluation (eval_metrics.h)
-///     eval/diagnostics.json            what went wrong in it
-///                        (diagnostics_file.h)
+///     eval/best-epoch-7-test-standard/metrics.json, ...
+///                        later evaluations (eval_metrics.h); an older kith
+///                        wrote eval/metrics.json. With diagnostics.json,
+///                        what went wrong in it (diagnostics_file.h)
 ///     selection/         the run that chose the epoch on held-out classes
 ///     fold-1/, ...       the runs of a cross validation
 ///     study_config.yaml  what a study asked for
@@ -46,8 +49,11 @@ class RunFolder {
   std::string log() const { return path_ + "/log.jsonl"; }
   std::string metrics() const { return path_ + "/metrics.json"; }
   std::string checkpoints() const;
-  /// `which`: "last" or "best".
+  /// `which`: "last", "best" or the number of an epoch.
   std::string checkpoint(const std::string& which = "last") const;
+  std::string checkpoint(int64_t epoch) const;
+  /// The epochs whose weights are kept under their own names, in order.
+  std::vector<int64_t> kept_epochs() const;
   std::string changes() const { return path_ + "/changes.json"; }
   /// Images that cannot be read (kith/data/left_out.h); there if the run was
   /// asked to skip such.
@@ -56,8 +62,11 @@ class RunFolder {
   std::string bad_batch() const { return path_ + "/bad_batch.txt"; }
   std::string study_config() const { return path_ + "/study_config.yaml"; }
   std::string eval() const { return path_ + "/eval"; }
-  std::string eval_metrics() const { return eval() + "/metrics.json"; }
-  std::string diagnostics() const { return eval() + "/diagnostics.json"; }
+  /// The metrics.json, or another file, of all evaluations that were made of
+  /// the run later, in the order of their names; one that an older kith left
+  /// in eval/ first.
+  std::vector<std::string> eval_files(
+      const std::string& name = "metrics.json") const;
   RunFolder selection() const { return RunFolder(path_ + "/selection"); }
   /// `number` is from 1.
   RunFolder fold(int64_t number) const;

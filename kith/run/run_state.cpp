@@ -60,6 +60,12 @@ std::string RunState::dump() const {
   return json.dump();
 }
 
+std::string RunState::dump_point() const {
+  OrderedJson json = {{"epoch", epoch}, {"step", step}};
+  if (step_in_epoch > 0) json["step_in_epoch"] = step_in_epoch;
+  return json.dump();
+}
+
 void RunState::load(const std::string& text, const std::string& path) {
   try {
     const OrderedJson json = parse_json(text);

@@ -26,6 +26,10 @@ struct RunState {
 
   std::string dump() const;
 
+  /// When the weights were as they are, for a file of weights alone: "epoch",
+  /// "step" and, within an epoch, "step_in_epoch".
+  std::string dump_point() const;
+
   /// DataError naming `path` if the text is not what dump() made.
   void load(const std::string& text, const std::string& path);
 };

@@ -163,7 +163,9 @@ std::string notes(const TabledModel& model, const std::string& plus_minus) {
       !source.empty()) {
     text += std::string(" ") + kPublished + ": " + source + ".";
   }
-  return replaced(text + " " + model.report.result.protocol_line(),
+  const std::string what = evaluated_text(model.report);
+  return replaced(text + " " + (what.empty() ? "" : "Of the " + what + ": ") +
+                      model.report.result.protocol_line(),
                   {{'\n', "; "}}) +
          ".";
 }
@@ -193,20 +195,41 @@ void add_csv_fields(const EvalResult& result, std::vector<std::string>& words) {
   }
 }
 
+/// Which network, split and protocol: columns at the end, where these are
+/// known.
+std::vector<std::pair<const char*, std::string>> csv_facts(
+    const EvalReport& report) {
+  std::vector<std::pair<const char*, std::string>> facts;
+  if (!report.checkpoint.file.empty()) {
+    facts.emplace_back("checkpoint", report.checkpoint.text());
+  }
+  if (!report.split.empty()) facts.emplace_back("split", report.split);
+  if (!report.protocol.empty()) facts.emplace_back("protocol", report.protocol);
+  return facts;
+}
+
 std::string csv(const TabledModel& model) {
   TextTable table;
   table.head = {"model", "images"};
+  const auto facts = csv_facts(model.report);
+  const auto add_row = [&](std::vector<std::string> words, bool is_measured) {
+    for (const auto& fact : facts) {
+      words.push_back(is_measured ? fact.second : "");
+    }
+    table.rows.push_back(std::move(words));
+  };
   for (size_t m : columns_of(model.report.result)) {
     table.head.push_back(model.report.result.metrics[m].name);
     table.head.push_back(model.report.result.metrics[m].name + " half width");
   }
+  for (const auto& fact : facts) table.head.emplace_back(fact.first);
   std::vector<std::string> words = {model.name, "clean"};
   add_csv_fields(model.report.result, words);
-  table.rows.push_back(words);
+  add_row(words, true);
   for (const CorruptedResult& one : model.report.corrupted) {
     words = {model.name, one.corruption};
     add_csv_fields(one.result, words);
-    table.rows.push_back(words);
+    add_row(words, true);
   }
   if (has_published(model.report)) {
     words = {kPublished, "clean"};
@@ -215,7 +238,7 @@ std::string csv(const TabledModel& model) {
           published_value(model.report, model.report.result.metrics[m]), ""));
       words.emplace_back();
     }
-    table.rows.push_back(words);
+    add_row(words, false);
   }
   return csv_table(table);
 }

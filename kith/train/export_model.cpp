@@ -176,6 +176,15 @@ and with the mirror images that `descriptor` in `model.json` tells; what
 /// model.json: what the network is and where it comes from.
 std::string model_text(const LoadedModel& model, const ExportSource& source) {
   const ModelOptions& options = model.net->options();
+  const ChosenCheckpoint& checkpoint = source.checkpoint;
+  Json training = {{"data", name_in(model.config, "data")},
+                   {"loss", name_in(model.config, "loss")},
+                   {"checkpoint", checkpoint.file}};
+  if (!checkpoint.name.empty()) training["checkpoint_name"] = checkpoint.name;
+  if (checkpoint.epoch >= 0) {
+    training["epoch"] = checkpoint.epoch;
+    training["step"] = checkpoint.step;
+  }
   const Json json = {{"format", "kith export"},
                      {"format_version", kFormatVersion},
                      {"kith_version", source.version},
@@ -185,10 +194,7 @@ std::string model_text(const LoadedModel& model, const ExportSource& source) {
                      {"batch_norm", options.bn},
                      {"precision", options.precision},
                      {"descriptor", descriptor_json(model)},
-                     {"training",
-                      {{"data", name_in(model.config, "data")},
-                       {"loss", name_in(model.config, "loss")},
-                       {"checkpoint", source.checkpoint}}},
+                     {"training", training},
                      {"weights", weights_json(*model.net)}};
   return json_text(json) + "\n";
 }
@@ -278,20 +284,23 @@ bool is_export(const std::string& folder) {
   return true;
 }
 
-std::string origin_of(const std::string& checkpoint) {
-  const fs::path file(checkpoint);
+ChosenCheckpoint origin_of(const ChosenCheckpoint& checkpoint) {
+  const fs::path file(checkpoint.file);
   const fs::path description = file.parent_path() / kModelJson;
-  if (file.filename() != kExportedWeights || !is_saved_model(checkpoint) ||
+  if (file.filename() != kExportedWeights || !is_saved_model(checkpoint.file) ||
       !is_file(description)) {
     return checkpoint;
   }
   constexpr int64_t kMostBytes = 1 << 20;
   if (bytes_of(description) > kMostBytes) return checkpoint;
   try {
-    return parse_json(read_file(description.string(), kMostBytes))
-        .at("training")
-        .at("checkpoint")
-        .get<std::string>();
+    const nlohmann::json training =
+        parse_json(read_file(description.string(), kMostBytes)).at("training");
+    ChosenCheckpoint origin{training.at("checkpoint").get<std::string>()};
+    origin.name = training.value("checkpoint_name", "");
+    origin.epoch = training.value("epoch", int64_t{-1});
+    origin.step = training.value("step", int64_t{-1});
+    return origin;
   } catch (const nlohmann::json::exception&) {
     return checkpoint;
   }

@@ -3,13 +3,14 @@
 #include <string>
 
 #include "kith/run/checkpoint.h"
+#include "kith/run/choose_checkpoint.h"
 
 namespace kith {
 
 /// Where an exported network comes from.
 struct ExportSource {
-  std::string checkpoint;  ///< The file it was read from.
-  std::string version;     ///< Of kith.
+  ChosenCheckpoint checkpoint;  ///< What it was read from.
+  std::string version;          ///< Of kith.
 };
 
 /// Writes a network to a folder that other programs can read:
@@ -31,8 +32,8 @@ void export_model(const LoadedModel& model, const ExportSource& source,
 /// its way counts if nothing else is in the folder.
 bool is_export(const std::string& folder);
 
-/// Where the network in a file comes from: of an export's weights what
-/// model.json beside them says, else the file itself.
-std::string origin_of(const std::string& checkpoint);
+/// Where a network comes from: of an export's weights what model.json beside
+/// them says, else the checkpoint itself.
+ChosenCheckpoint origin_of(const ChosenCheckpoint& checkpoint);
 
 }  // namespace kith

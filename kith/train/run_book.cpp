@@ -202,7 +202,7 @@ void RunBook::keep_if_best(const EvalResult& result) {
   state_.best = {metric, value, state_.epoch, state_.step};
   check_weights();
   save_checkpoint(folder_.checkpoint("best"), {parts_.net, parts_.others()},
-                  parts_.config.tree, "");
+                  parts_.config.tree, state_.dump_point());
 }
 
 int64_t RunBook::best_epoch() const {

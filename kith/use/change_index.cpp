@@ -46,8 +46,13 @@ void check_same_model(const StoredIndex& index, const IndexSource& source,
     log_warning("it is not known whether " + options.source.source + " and " +
                 options.index + " are of the same model");
   } else if (info.model_hash != source.model_hash()) {
-    throw DataError(options.index + " was made with " + info.model +
-                    ", whose weights are not those of " + source.model() +
+    const auto named = [](const std::string& model, const std::string& text) {
+      return model + (text.empty() ? "" : ", " + text);
+    };
+    throw DataError(options.index + " was made with " +
+                    named(info.model, info.checkpoint_text) +
+                    ", whose weights are not those of " +
+                    named(source.model(), source.checkpoint_text()) +
                     ": add with that model, or make the index anew");
   }
 }

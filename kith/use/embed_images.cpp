@@ -96,7 +96,9 @@ std::optional<Whitening> make_whitening(const WhiteningChoice& choice,
 
 EmbeddedImages embed_images(const EmbedImagesOptions& options,
                             c10::Device device, Progress& progress) {
-  const LoadedModel model = load_model(options.model, device);
+  const ChosenCheckpoint checkpoint =
+      choose_checkpoint(options.model, options.checkpoint);
+  const LoadedModel model = load_model(checkpoint.file, device);
   const std::unique_ptr<DataSet> data = is_folder(options.images)
                                             ? images_below(options.images)
                                             : data_from_path(options.images);
@@ -119,7 +121,7 @@ EmbeddedImages embed_images(const EmbedImagesOptions& options,
   if (data->skips_broken()) {
     write_left_out(options.out + ".left_out.csv", data->left_out());
   }
-  return {std::ssize(all), std::ssize(data->left_out()),
+  return {checkpoint, std::ssize(all), std::ssize(data->left_out()),
           embedding_dim(*model.net, embedding)};
 }
 

@@ -11,6 +11,7 @@
 #include "kith/data/data_set.h"
 #include "kith/eval/embed.h"
 #include "kith/run/checkpoint.h"
+#include "kith/run/choose_checkpoint.h"
 
 namespace kith {
 
@@ -62,7 +63,8 @@ std::optional<Whitening> make_whitening(const WhiteningChoice& choice,
                                         Progress& progress);
 
 struct EmbedImagesOptions {
-  std::string model = {};   ///< A run, a checkpoint or an export.
+  std::string model = {};       ///< A run, a checkpoint or an export.
+  std::string checkpoint = {};  ///< Of a run; see choose_checkpoint().
   std::string images = {};  ///< A folder, all images below it; a list (.csv)
                             ///< or a configuration (.yaml).
   std::string out = {};     ///< Float32 .npy [N, dim].
@@ -75,6 +77,7 @@ struct EmbedImagesOptions {
 };
 
 struct EmbeddedImages {
+  ChosenCheckpoint checkpoint;  ///< The network that made them.
   int64_t images = 0;
   int64_t left_out = 0;
   int64_t dim = 0;

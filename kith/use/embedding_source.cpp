@@ -65,7 +65,9 @@ class EmbeddingSource final : public IndexSource {
 
  private:
   void name_model(const IndexSourceOptions& options) {
-    const LoadedModel model = load_model(options.model, at::kCPU);
+    const ChosenCheckpoint checkpoint =
+        choose_checkpoint(options.model, options.checkpoint);
+    const LoadedModel model = load_model(checkpoint.file, at::kCPU);
     if (model.net->dim() != dim_) {
       throw ConfigError(options.source + " has " + std::to_string(dim_) +
                         " dimensions, but option 'model' " + options.model +
@@ -73,7 +75,7 @@ class EmbeddingSource final : public IndexSource {
                         ": name the model that made them, or leave it out");
     }
     check_made_by(model, options);
-    set_model(options.model, *model.net);
+    set_model(options.model, checkpoint, *model.net);
   }
 
   /// The weights do not tell whether vectors were made at other scales, with

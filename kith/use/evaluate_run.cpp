@@ -10,6 +10,7 @@
 #include "kith/core/log.h"
 #include "kith/core/memory.h"
 #include "kith/core/number_text.h"
+#include "kith/core/options.h"
 #include "kith/core/path.h"
 #include "kith/core/timer.h"
 #include "kith/data/check.h"
@@ -71,7 +72,7 @@ EvalOptions eval_options(const EvaluateRunOptions& asked,
 }
 
 /// RUN/eval, or a folder beside a checkpoint that is in no run.
-std::string default_folder(const std::string& model) {
+std::string evals_folder(const std::string& model) {
   if (is_folder(model)) return RunFolder::of(model).eval();
   if (const auto run = RunFolder::of_checkpoint(model)) return run->eval();
   const fs::path path = full_path(model);
@@ -104,7 +105,6 @@ struct RunEvaluation {
   const EvaluateRunOptions& asked;
   const LoadedModel& model;
   const DataSet& data;
-  const std::string& protocol;
   const Evaluator& evaluator;
 };
 
@@ -126,21 +126,42 @@ std::vector<CorruptedResult> score_corrupted(const RunEvaluation& evaluation,
   return results;
 }
 
-/// Scores and writes everything.
-EvaluatedRun score(const RunEvaluation& evaluation, const std::string& folder,
-                   Progress& progress) {
+/// What is wanted otherwise than the run says: "scales 1 0.7, flip".
+std::string descriptor_text(const DescriptorChoice& choice) {
+  std::vector<std::string> words;
+  if (!choice.scales.empty()) {
+    std::string& text = words.emplace_back("scales");
+    for (const double scale : choice.scales) {
+      text += " " + format_general(scale, 6);
+    }
+  }
+  if (choice.long_side) {
+    words.push_back("long side " + std::to_string(*choice.long_side));
+  }
+  if (choice.flip) words.emplace_back("flip");
+  const WhiteningChoice& whitening = choice.whitening;
+  if (!whitening.file.empty()) {
+    words.push_back("whitened by " + fs::path(whitening.file).string());
+  } else if (whitening.learn) {
+    words.push_back("whitened" +
+                    (whitening.dim == 0
+                         ? std::string()
+                         : " to " + std::to_string(whitening.dim)));
+  }
+  return join(words);
+}
+
+/// Scores and writes everything; what `run` says already stays.
+void score(const RunEvaluation& evaluation, EvaluatedRun& run,
+           Progress& progress) {
   const EvaluateRunOptions& asked = evaluation.asked;
+  const std::string& folder = run.folder;
   const EmbeddedSplit embedded =
       evaluation.evaluator.embed(*evaluation.model.net, progress);
   const Timer timer;
-  EvaluatedRun run;
-  run.name = model_name(asked.model);
-  run.folder = folder;
   EvalReport& report = run.report;
   report.result = evaluation.evaluator.score(embedded);
   log_scoring(report.result, timer.seconds());
-  report.protocol = evaluation.protocol;
-  report.split = split_name(evaluation.evaluator.split());
   report.resamples = asked.scoring.bootstrap;
   report.seed = static_cast<int64_t>(asked.scoring.seed);
   report.by_class = asked.scoring.by_query;
@@ -163,7 +184,6 @@ EvaluatedRun score(const RunEvaluation& evaluation, const std::string& folder,
                        {asked.scoring.memory_mb, worker_count(0)}, progress) +
             "\n");
   }
-  return run;
 }
 
 }  // namespace
@@ -173,7 +193,10 @@ EvaluatedRun evaluate_run(const EvaluateRunOptions& asked, c10::Device device,
   // Twice the same bytes: no choice of algorithms by how long they take.
   at::globalContext().setBenchmarkCuDNN(false);
   at::globalContext().setDeterministicCuDNN(true);
-  LoadedModel model = load_model(asked.model, device);
+  EvaluatedRun run;
+  run.name = model_name(asked.model);
+  run.report.checkpoint = choose_checkpoint(asked.model, asked.checkpoint);
+  LoadedModel model = load_model(run.report.checkpoint.file, device);
   follow_run(model.config, asked.model);
   model.config = with_data(asked.data, std::move(model.config));
   const ConfigNode* section = model.config.find("data");
@@ -197,22 +220,27 @@ EvaluatedRun evaluate_run(const EvaluateRunOptions& asked, c10::Device device,
   leave_out_broken(*data, worker_count(0), progress, needed);
   EvaluatorOptions evaluation = evaluator_options(options, /*workers=*/0);
   EmbedOptions& embed = evaluation.embed;
-  embed.network = find_checkpoint(asked.model);
+  embed.network = run.report.checkpoint.file;
   const std::optional<Whitening> whitening = make_whitening(
       asked.descriptor.whitening, *model.net, *data, embed, progress);
   if (whitening) embed.whitening = &*whitening;
 
-  const std::string folder =
-      asked.out.empty() ? default_folder(asked.model) : asked.out;
-  make_folders(folder);
-  if (data->skips_broken()) {
-    write_left_out(RunFolder(folder).left_out(), data->left_out());
-  }
-  if (whitening) whitening->save(folder + "/whitening.safetensors");
   evaluation.scoring = asked.scoring;
   const Evaluator evaluator(*data, evaluation);
-  return score({asked, model, *data, options.protocol, evaluator}, folder,
-               progress);
+  run.report.protocol = options.protocol;
+  run.report.split = split_name(evaluator.split());
+  run.report.data = asked.data;
+  run.report.descriptor = descriptor_text(asked.descriptor);
+  run.folder = asked.out.empty() ? evals_folder(asked.model) + "/" +
+                                       eval_folder_name(run.report)
+                                 : asked.out;
+  make_folders(run.folder);
+  if (data->skips_broken()) {
+    write_left_out(RunFolder(run.folder).left_out(), data->left_out());
+  }
+  if (whitening) whitening->save(run.folder + "/whitening.safetensors");
+  score({asked, model, *data, evaluator}, run, progress);
+  return run;
 }
 
 void log_scoring(const EvalResult& result, double seconds) {

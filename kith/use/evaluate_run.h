@@ -14,7 +14,8 @@ namespace kith {
 /// How a trained network is evaluated. What is empty is as its run's
 /// configuration says.
 struct EvaluateRunOptions {
-  std::string model = {};  ///< A run, a checkpoint or an export.
+  std::string model = {};       ///< A run, a checkpoint or an export.
+  std::string checkpoint = {};  ///< Of a run; see choose_checkpoint().
   /// Other data: a configuration (its `eval` and `published` count too), a list
   /// or a folder of images.
   std::string data = {};
@@ -29,7 +30,8 @@ struct EvaluateRunOptions {
   /// Scored too, one after the other; their pictures are in corruptions.png.
   std::vector<NamedCorruption> corruptions = {};
   bool diagnostics = false;  ///< Write diagnostics.json (see diagnose_split).
-  std::string out = {};      ///< The folder; usually RUN/eval.
+  /// The folder; usually one of its own below RUN/eval (eval_folder_name).
+  std::string out = {};
 };
 
 struct EvaluatedRun {

@@ -1,29 +1,16 @@
 #include "kith/use/export_run.h"
 
 #include <filesystem>
+#include <utility>
 
 #include "kith/core/error.h"
 #include "kith/core/path.h"
-#include "kith/run/run_folder.h"
 #include "kith/train/export_model.h"
 
 namespace kith {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The checkpoint that the options mean.
-std::string chosen_checkpoint(const ExportRunOptions& options) {
-  const std::string& model = options.model;
-  if (options.checkpoint.empty()) return find_checkpoint(model);
-  const bool has_one_network = !is_folder(RunFolder(model).checkpoints()) &&
-                               path_exists(fs::path(model) / kExportedWeights);
-  if (is_folder(model) && !has_one_network) {
-    return find_checkpoint(model, options.checkpoint);
-  }
-  throw ConfigError("option 'checkpoint' chooses one of a run's folder, but " +
-                    model + " is not a run: leave it out");
-}
 
 /// Nothing but an earlier export is ever written over.
 void check_export_folder(const ExportRunOptions& options,
@@ -53,10 +40,12 @@ void check_export_folder(const ExportRunOptions& options,
 }  // namespace
 
 ExportedRun export_run(const ExportRunOptions& options) {
-  const std::string checkpoint = chosen_checkpoint(options);
-  check_export_folder(options, checkpoint);
-  const LoadedModel model = load_model(checkpoint, at::kCPU);
-  export_model(model, {origin_of(checkpoint), options.version}, options.out);
+  const ChosenCheckpoint checkpoint =
+      choose_checkpoint(options.model, options.checkpoint);
+  check_export_folder(options, checkpoint.file);
+  const LoadedModel model = load_model(checkpoint.file, at::kCPU);
+  ChosenCheckpoint origin = origin_of(checkpoint);
+  export_model(model, {std::move(origin), options.version}, options.out);
   return {checkpoint, model.net->dim(),
           bytes_of(fs::path(options.out) / kExportedWeights)};
 }

@@ -3,20 +3,22 @@
 #include <cstdint>
 #include <string>
 
+#include "kith/run/choose_checkpoint.h"
+
 namespace kith {
 
 struct ExportRunOptions {
   std::string model = {};       ///< A run, a checkpoint or an export.
   std::string out = {};         ///< The folder to write.
-  std::string checkpoint = {};  ///< Of a run: "last", as usual, or "best".
+  std::string checkpoint = {};  ///< Of a run; see choose_checkpoint().
   std::string version = {};     ///< Of kith, for model.json.
   bool overwrite = false;       ///< Replace an export that is in the folder.
 };
 
 struct ExportedRun {
-  std::string checkpoint;  ///< The file that was exported.
-  int64_t dim = 0;         ///< Of an embedding.
-  int64_t bytes = 0;       ///< Of the weights.
+  ChosenCheckpoint checkpoint;  ///< What was exported.
+  int64_t dim = 0;              ///< Of an embedding.
+  int64_t bytes = 0;            ///< Of the weights.
 };
 
 /// Writes a network for use elsewhere (see export_model). ConfigError if the

@@ -22,10 +22,12 @@ namespace {
 class ImageSource final : public IndexSource {
  public:
   ImageSource(const IndexSourceOptions& options, c10::Device device)
-      : model_loaded_(load_model(options.source, device)),
-        memory_mb_(options.memory_mb) {
+      : memory_mb_(options.memory_mb) {
+    const ChosenCheckpoint checkpoint =
+        choose_checkpoint(options.source, options.checkpoint);
+    model_loaded_ = load_model(checkpoint.file, device);
     dim_ = model_loaded_.net->dim();
-    set_model(options.source, *model_loaded_.net);
+    set_model(options.source, checkpoint, *model_loaded_.net);
     bool has_labels = true;
     if (options.images.empty()) {
       use_run_data(options);

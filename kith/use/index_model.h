@@ -7,10 +7,18 @@
 
 namespace kith {
 
-/// The model that made an index's vectors: where the index says it is, unless
-/// `model` is not empty. `path` names the index in messages. ConfigError if no
-/// model is named, DataError if it is gone or its weights are other ones.
+/// Where the model that made an index is said to be.
+struct IndexModelChoice {
+  std::string model = {};       ///< Empty: where the index says.
+  std::string checkpoint = {};  ///< Of a run; empty: what the index says.
+};
+
+/// The model that made an index's vectors. `path` names the index in messages.
+/// Says in the log which checkpoint of a run it is. ConfigError if no model is
+/// named, DataError if it is gone or its weights are other ones: of a run,
+/// which has been trained on since, it says so.
 LoadedModel load_index_model(const StoredIndex& index, const std::string& path,
-                             const std::string& model, c10::Device device);
+                             const IndexModelChoice& choice,
+                             c10::Device device);
 
 }  // namespace kith

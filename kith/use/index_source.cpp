@@ -23,6 +23,8 @@ class StoredSource final : public IndexSource {
     dim_ = index_.dim();
     model_ = index_.info().model;
     model_hash_ = index_.info().model_hash;
+    checkpoint_ = index_.info().checkpoint;
+    checkpoint_text_ = index_.info().checkpoint_text;
     for (int64_t i = 0; i < index_.count(); ++i) {
       if (index_.is_removed(i)) continue;
       kept_.push_back(i);
@@ -94,6 +96,9 @@ std::unique_ptr<IndexSource> open_kind(const IndexSourceOptions& options,
   const auto refuse_images = [&] {
     refuse(options.images, "images", "a model");
     refuse(options.split, "split", "a model");
+    if (options.model.empty()) {
+      refuse(options.checkpoint, "checkpoint", "a model");
+    }
   };
   if (source.ends_with(".npy")) {
     refuse_images();
@@ -118,9 +123,15 @@ std::unique_ptr<IndexSource> open_kind(const IndexSourceOptions& options,
 
 }  // namespace
 
-void IndexSource::set_model(const std::string& path, const EmbeddingNet& net) {
+void IndexSource::set_model(const std::string& path,
+                            const ChosenCheckpoint& checkpoint,
+                            const EmbeddingNet& net) {
   model_ = absolute_path(path);
   model_hash_ = weights_hash(net.state());
+  checkpoint_text_ = checkpoint.name.empty() ? "" : checkpoint.text();
+  if (!is_folder(path)) return;  // the file says which
+  checkpoint_ = checkpoint.name == "epoch" ? std::to_string(checkpoint.epoch)
+                                           : checkpoint.name;
 }
 
 std::unique_ptr<IndexSource> open_index_source(

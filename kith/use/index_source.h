@@ -10,6 +10,7 @@
 #include "kith/index/item_table.h"
 #include "kith/index/rows.h"
 #include "kith/models/embedding_net.h"
+#include "kith/run/choose_checkpoint.h"
 
 namespace kith {
 
@@ -18,6 +19,9 @@ struct IndexSourceOptions {
   /// Embeddings (.npy), a model (a run, a checkpoint, an export) for images,
   /// or another index.
   std::string source = {};
+  /// With a model, or with `model`: which network of a run; see
+  /// choose_checkpoint().
+  std::string checkpoint = {};
   /// With a model: a folder (one folder a class, or images alone), a list
   /// (.csv) or a configuration (.yaml); usually what the run is evaluated with.
   std::string images = {};
@@ -49,6 +53,9 @@ class IndexSource {
   /// weights; empty if they are not known.
   const std::string& model() const { return model_; }
   const std::string& model_hash() const { return model_hash_; }
+  /// Which network of a run, as IndexInfo has it.
+  const std::string& checkpoint() const { return checkpoint_; }
+  const std::string& checkpoint_text() const { return checkpoint_text_; }
 
   /// Images that cannot be read, and whether these are skipped.
   const std::vector<BrokenImage>& left_out() const { return left_out_; }
@@ -60,12 +67,15 @@ class IndexSource {
   virtual Rows rows(const std::string& scratch, Progress& progress) = 0;
 
  protected:
-  void set_model(const std::string& path, const EmbeddingNet& net);
+  void set_model(const std::string& path, const ChosenCheckpoint& checkpoint,
+                 const EmbeddingNet& net);
 
   ItemTable items_;
   int64_t dim_ = 0;
   std::string model_;
   std::string model_hash_;
+  std::string checkpoint_;
+  std::string checkpoint_text_;
   std::vector<BrokenImage> left_out_;
   bool skips_broken_ = false;
 };

@@ -68,6 +68,8 @@ void build_index(std::unique_ptr<VectorIndex> index, const IndexSource& source,
   info.kind = options.kind.name;
   info.model = source.model();
   info.model_hash = source.model_hash();
+  info.checkpoint = source.checkpoint();
+  info.checkpoint_text = source.checkpoint_text();
   if (!index->exact()) info.recall = measure_recall(*index, rows, recall);
   // An exact index reads the rows only now, and streams them to its file.
   StoredIndex(std::move(index), source.items(), info).save(options.out);
@@ -115,6 +117,7 @@ MadeIndex make_index(const MakeIndexOptions& options, c10::Device device,
   made.dim = rows.dim();
   made.kind = options.kind.name;
   made.model = source->model();
+  made.checkpoint = source->checkpoint_text();
   if (empty) {
     build_index(std::move(empty), *source, rows, options, progress, made);
   }

@@ -32,8 +32,9 @@ struct MadeIndex {
   int64_t left_out = 0;  ///< Images that cannot be read.
   int64_t dim = 0;
   std::string kind;
-  std::string model;  ///< Of the vectors; empty: not known.
-  int64_t bytes = 0;  ///< Of all files of the index; 0: none was made.
+  std::string model;       ///< Of the vectors; empty: not known.
+  std::string checkpoint;  ///< "best checkpoint (epoch 7)"; empty: of no run.
+  int64_t bytes = 0;       ///< Of all files of the index; 0: none was made.
   /// Against exact search, of a kind that is not exact: "1@1", "10@10".
   std::map<std::string, double> recall;
   int64_t recall_queries = 0;

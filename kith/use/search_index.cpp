@@ -60,8 +60,8 @@ Rows search_rows(const SearchIndexOptions& options, const StoredIndex& index,
   if (!options.embeddings.empty()) {
     return unit_rows(options.embeddings, options.memory_mb, at::kCPU);
   }
-  const LoadedModel model =
-      load_index_model(index, options.index, options.model, device);
+  const LoadedModel model = load_index_model(
+      index, options.index, {options.model, options.checkpoint}, device);
   return embed_files(model, files_of(options.images, true), progress);
 }
 

@@ -17,6 +17,7 @@ struct SearchIndexOptions {
   std::vector<std::string> images = {};
   /// Of images: the model that made the index; empty: where the index says.
   std::string model = {};
+  std::string checkpoint = {};  ///< Of a run; empty: what the index says.
   std::string embeddings = {};  ///< Float .npy [N, dim], instead of images.
   int64_t k = 10;               ///< How many to find for each.
   std::string label = {};       ///< Only items of this class, unless empty.

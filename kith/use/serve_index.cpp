@@ -111,8 +111,8 @@ struct IndexServer::Parts {
         options.memory_mb, device};
     auto& service = services[{from, served.model_hash}];
     if (!service) {
-      LoadedModel model =
-          load_index_model(index, file.path, file.model, device);
+      LoadedModel model = load_index_model(
+          index, file.path, {file.model, options.checkpoint}, device);
       ServiceOptions usual = options.service;
       usual.descriptor = usual_embedding(model).descriptor;
       service = std::make_unique<SearchService>(std::move(model.net), usual);

@@ -23,6 +23,7 @@ struct ServeIndexOptions {
   std::string index = {};  ///< One, or the first of several.
   std::string model = {};  ///< That made it; empty: where the index says.
   std::vector<ServedFile> indexes = {};  ///< Others, or all.
+  std::string checkpoint = {};  ///< Of runs; empty: what each index says.
   /// What clients must send (see check_token); empty: nothing, which is refused
   /// where other machines can connect.
   std::string token = {};

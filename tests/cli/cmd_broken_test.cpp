@@ -85,7 +85,8 @@ TEST_F(BrokenImages, AreLeftOutAndCounted) {
       expect_success({"eval", run_, "--device", "cpu", "--json"});
   EXPECT_EQ(Json::parse(eval.out).at("left_out").at("images"), 1);
   EXPECT_THAT(eval.err, HasSubstr("left out: 1 image that cannot be read"));
-  EXPECT_THAT(contents(run_ + "/eval/left_out.csv"), HasSubstr(test_));
+  EXPECT_THAT(contents(run_ + "/eval/last-epoch-2-test-standard/left_out.csv"),
+              HasSubstr(test_));
 
   const std::string page = folder_.file("page.html");
   expect_success({"report", run_, "--out", page, "--device", "cpu"});

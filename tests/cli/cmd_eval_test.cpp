@@ -47,8 +47,13 @@ class EvalCommand : public ::testing::Test {
     return all;
   }
 
+  /// Where the run's own evaluation is.
+  static std::string own() {
+    return run() + "/eval/last-epoch-2-test-standard";
+  }
+
   static std::string read(const std::string& name) {
-    return read_file(run() + "/eval/" + name, kMost);
+    return read_file(own() + "/" + name, kMost);
   }
 
   static TempDir* folder_;
@@ -144,7 +149,7 @@ TEST_F(EvalCommand, CorruptionsHaveATableAndAPicture) {
   EXPECT_THAT(out, HasSubstr("\njpeg "));
   EXPECT_THAT(out, HasSubstr("\nmean of corrupted "));
   EXPECT_THAT(out, HasSubstr("from the left: the image, jpeg, rotation"));
-  const Image grid = decode_image(run() + "/eval/corruptions.png");
+  const Image grid = decode_image(own() + "/corruptions.png");
   EXPECT_GT(grid.width, 3 * 160);
   EXPECT_LT(grid.width, 4 * 160);
   EXPECT_GT(grid.height, 4 * 160);
@@ -160,7 +165,7 @@ TEST_F(EvalCommand, CorruptionsHaveATableAndAPicture) {
 TEST_F(EvalCommand, DescriptorsAndWhitening) {
   const Json plain = Json::parse(expect_success(arguments({"--json"})).out);
   const std::string out = folder_->file("descriptors");
-  const Json learnt = Json::parse(
+  Json learnt = Json::parse(
       expect_success(arguments({"--scales", "1,0.75", "--flip", "--whiten",
                                 "train:8", "--out", out, "--json"}))
           .out);
@@ -168,10 +173,14 @@ TEST_F(EvalCommand, DescriptorsAndWhitening) {
   // A list with commas ends at the next word.
   expect_success({"eval", "--flip", "--scales", "1,0.75", run(), "--device",
                   "cpu", "--threads", "1", "--out", out});
-  const Json loaded = Json::parse(
+  Json loaded = Json::parse(
       expect_success(arguments({"--scales", "1,0.75", "--flip", "--whiten",
                                 out + "/whitening.safetensors", "--json"}))
           .out);
+  EXPECT_EQ(learnt.at("descriptor"), "scales 1 0.75, flip, whitened to 8");
+  EXPECT_THAT(loaded.at("descriptor").get<std::string>(),
+              HasSubstr("whitened by " + out));
+  for (Json* json : {&learnt, &loaded}) json->erase("descriptor");
   EXPECT_EQ(loaded, learnt);
 }
 
@@ -220,12 +229,14 @@ TEST_F(EvalCommand, TablesToPaste) {
   const auto table = [&](const std::string& format,
                          const std::vector<std::string>& more = {}) {
     std::vector<std::string> all =
-        arguments({"--data", data, "--split", "test", "--format", format});
+        arguments({"--data", data, "--split", "test", "--format", format,
+                   "--out", folder_->file("tables")});
     all.insert(all.end(), more.begin(), more.end());
     return expect_success(all).out;
   };
   const std::string markdown = table("markdown");
-  const Json json = Json::parse(read("metrics.json"));
+  const Json json =
+      Json::parse(read_file(folder_->file("tables/metrics.json"), kMost));
   char intra[32];
   std::snprintf(intra, sizeof(intra), "%.4g", json.at("intra").get<double>());
   EXPECT_EQ(markdown.substr(0, markdown.find("\n\n")),
@@ -238,7 +249,10 @@ TEST_F(EvalCommand, TablesToPaste) {
                 " |\n"
                 "| published | 61.5 | - | - | - |");
   EXPECT_THAT(markdown, HasSubstr("± half of the 95% interval"));
-  EXPECT_THAT(markdown, HasSubstr("published: A paper. 48 queries"));
+  EXPECT_THAT(
+      markdown,
+      HasSubstr("published: A paper. Of the last checkpoint (epoch 2), " +
+                data + ", test split, protocol standard: 48 queries"));
 
   const std::string latex = table("latex", {"--corruptions", "jpeg,rotation"});
   EXPECT_THAT(latex,
@@ -258,9 +272,11 @@ TEST_F(EvalCommand, TablesToPaste) {
               ::testing::StartsWith(
                   "model,images,recall_any@1,recall_any@1 half width,"
                   "recall_any@2,recall_any@2 half width,map_at_r,"
-                  "map_at_r half width,intra,intra half width\nrun,clean,"));
-  EXPECT_THAT(csv, HasSubstr("\nrun,jpeg,"));
-  EXPECT_THAT(csv, ::testing::EndsWith("\npublished,clean,61.5,,,,,,,\n"));
+                  "map_at_r half width,intra,intra half width,checkpoint,split,"
+                  "protocol\nrun,clean,"));
+  EXPECT_THAT(csv,
+              HasSubstr(",last checkpoint (epoch 2),test,standard\nrun,jpeg,"));
+  EXPECT_THAT(csv, ::testing::EndsWith("\npublished,clean,61.5,,,,,,,,,,\n"));
 }
 
 // A name that two metrics would share is not used; LaTeX is escaped.
@@ -271,7 +287,28 @@ TEST_F(EvalCommand, TablesKeepDifferentMetricsApart) {
           .out;
   EXPECT_THAT(latex, HasSubstr("Model & map & map\\_trapezoid & NMI \\\\\n"));
   EXPECT_THAT(latex, ::testing::Not(HasSubstr("pm$")));
-  EXPECT_THAT(latex, HasSubstr("% Shares in percent. 48 queries"));
+  EXPECT_THAT(
+      latex, HasSubstr("% Shares in percent. Of the last checkpoint (epoch 2), "
+                       "test split, protocol standard: 48 queries"));
+}
+
+TEST_F(EvalCommand, SaysOfWhatItIsAndOverwritesNoOther) {
+  const std::string last = expect_success(arguments({})).out;
+  EXPECT_THAT(last, ::testing::StartsWith("last checkpoint (epoch 2), test "
+                                          "split, protocol standard\n"));
+  const std::string of_last = read("metrics.json");
+  const std::string best =
+      expect_success(arguments({"--checkpoint", "best", "--split", "train"}))
+          .out;
+  EXPECT_THAT(best, HasSubstr("best checkpoint (epoch "));
+  EXPECT_THAT(best, HasSubstr("-train-standard/metrics.json"));
+  EXPECT_EQ(read("metrics.json"), of_last);
+  const Json json = Json::parse(of_last);
+  EXPECT_EQ(json.at("checkpoint"),
+            Json::parse(R"({"name": "last", "epoch": 2, "step": 6,
+                            "file": "checkpoints/last.safetensors"})"));
+  EXPECT_EQ(json.at("data"), "of the run");
+  EXPECT_EQ(json.at("protocol").at("split"), "test");
 }
 
 TEST_F(EvalCommand, DiagnosticsNameImagesAndClasses) {
@@ -298,6 +335,12 @@ TEST_F(EvalCommand, WrongInputIsRefused) {
   refused(1, {"--protocol", "vehicleid"}, {"small", "large"});
   refused(1, {"--protocol", "revisited"}, {"revisited"});
   refused(2, {"--scales", "0"}, {"scales"});
+  refused(2, {"--checkpoint", "bset"},
+          {"--checkpoint", "did you mean 'best'?"});
+  refused(2, {"--checkpoint", "-1"}, {"--checkpoint", "number of an epoch"});
+  refused(1, {"--checkpoint", "1"},
+          {"the weights of epoch 1 were not kept", "last (epoch 2)",
+           "train.keep_every"});
   refused(2, {"--format", "latec"}, {"latec", "did you mean 'latex'?"});
   refused(2, {"--format", "csv", "--json"}, {"--format", "--json"});
 }

@@ -172,6 +172,25 @@ TEST(RunRecord, EvalOfAnotherNetworkAddsNoMetrics) {
   EXPECT_EQ(run.intervals_rule, "");
 }
 
+TEST(RunRecord, KnowsAllEvaluationsItsOwnDataFirst) {
+  const WrittenRun folder;
+  folder.write("log.jsonl", kTwoEpochs);
+  folder.write("metrics.json", kMetrics);
+  const auto write = [&](const std::string& name, const std::string& facts) {
+    std::string text = eval_file(0.75);
+    folder.write("eval/" + name + "/metrics.json",
+                 "{" + facts + "," + text.substr(1));
+  };
+  write("a", R"("data":"birds.csv","checkpoint":{"name":"last","epoch":1})");
+  write("b", R"("data":"of the run","checkpoint":{"name":"best","epoch":1})");
+  write("c", R"("data":"of the run","checkpoint":{"name":"last","epoch":2})");
+  const RunRecord run = read_run(folder.path());
+  ASSERT_EQ(run.evaluations.size(), 3u);
+  EXPECT_EQ(run.evaluations[0].checkpoint.epoch, 2);
+  EXPECT_EQ(run.evaluations[1].checkpoint.name, "best");
+  EXPECT_EQ(run.evaluations[2].data, "birds.csv");
+}
+
 TEST(RunRecord, EvalStandsForARunThatWasNeverEvaluated) {
   const WrittenRun folder;
   folder.write("log.jsonl", step_line(1, 0, 0.5));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -142,9 +143,11 @@ TEST_F(RunFiles, LieWhereTheFolderSays) {
   EXPECT_EQ(run.config(), "runs/a/config.yaml");
   EXPECT_EQ(run.log(), "runs/a/log.jsonl");
   EXPECT_EQ(run.metrics(), "runs/a/metrics.json");
-  EXPECT_EQ(run.eval_metrics(), "runs/a/eval/metrics.json");
   EXPECT_EQ(run.checkpoint(), "runs/a/checkpoints/last.safetensors");
   EXPECT_EQ(run.checkpoint("best"), "runs/a/checkpoints/best.safetensors");
+  EXPECT_EQ(run.checkpoint(12), "runs/a/checkpoints/epoch-12.safetensors");
+  EXPECT_TRUE(run.kept_epochs().empty());
+  EXPECT_TRUE(run.eval_files().empty());
   EXPECT_EQ(run.selection().metrics(), "runs/a/selection/metrics.json");
   EXPECT_EQ(run.fold(2).path(), "runs/a/fold-2");
 }
@@ -270,10 +273,56 @@ TEST_F(RunFiles, ALogIsReadAsItWasWritten) {
   EXPECT_EQ(log.last.rules, "rules");
 }
 
+TEST_F(RunFiles, EpochsAndEvaluationsAreListed) {
+  for (const char* name :
+       {"epoch-12", "epoch-3", "epoch-x", "epoch-", "best"}) {
+    dir_.write("checkpoints/" + std::string(name) + ".safetensors", "");
+  }
+  for (const char* name : {"", "b/", "a/", "a/deeper/"}) {
+    dir_.write("eval/" + std::string(name) + "metrics.json", "");
+  }
+  dir_.write("eval/c/diagnostics.json", "");
+  const RunFolder run(dir_.path());
+  EXPECT_EQ(run.kept_epochs(), (std::vector<int64_t>{3, 12}));
+  const std::string eval = run.eval();
+  EXPECT_EQ(run.eval_files(),
+            (std::vector<std::string>{eval + "/metrics.json",
+                                      eval + "/a/metrics.json",
+                                      eval + "/b/metrics.json"}));
+}
+
+TEST_F(RunFiles, EvaluationsOfDifferentThingsHaveDifferentFolders) {
+  EvalReport report;
+  report.protocol = "standard";
+  report.split = "test";
+  EXPECT_EQ(eval_folder_name(report), "test-standard");  // of no run
+  report.checkpoint = {"r/checkpoints/best.safetensors", "best", 7, 70};
+  EXPECT_EQ(eval_folder_name(report), "best-epoch-7-test-standard");
+  EXPECT_EQ(evaluated_text(report),
+            "best checkpoint (epoch 7), test split, protocol standard");
+  report.checkpoint = {"r/checkpoints/last.safetensors", "last", 7, 71, true};
+  EXPECT_EQ(eval_folder_name(report), "last-step-71-test-standard");
+  EXPECT_EQ(report.checkpoint.text(), "last checkpoint (step 71 in epoch 8)");
+  report.data = "/a/birds/list.csv";
+  const std::string one = eval_folder_name(report);
+  EXPECT_THAT(one,
+              ::testing::StartsWith("last-step-71-test-standard-birds-list-"));
+  report.data = "/b/birds/list.csv";
+  EXPECT_NE(eval_folder_name(report), one);
+  report.data = "/a/birds/../birds/list.csv";
+  EXPECT_EQ(eval_folder_name(report), one);
+  report.descriptor = "scales 1 0.7, flip";
+  EXPECT_THAT(eval_folder_name(report),
+              ::testing::StartsWith(one + "-scales-1-0.7-flip-"));
+}
+
 TEST_F(RunFiles, AnEvaluationIsReadAsItWasWritten) {
   EvalReport report;
   report.protocol = "standard";
   report.split = "test";
+  report.checkpoint = {"r/checkpoints/best.safetensors", "best", 7, 70};
+  report.data = "birds.csv";
+  report.descriptor = "flip";
   report.result.parts.emplace_back().queries = 4;
   report.result.metrics.push_back({"map", 0.5, "of precisions"});
   report.result.metrics[0].interval = Interval{0.25, 0.75};
@@ -288,6 +337,13 @@ TEST_F(RunFiles, AnEvaluationIsReadAsItWasWritten) {
   const EvalMetrics read = read_eval_metrics(dir_.file("metrics.json"));
   EXPECT_EQ(read.protocol, "standard");
   EXPECT_EQ(read.split, "test");
+  EXPECT_EQ(read.file, dir_.file("metrics.json"));
+  EXPECT_EQ(read.checkpoint.name, "best");
+  EXPECT_EQ(read.checkpoint.file, "checkpoints/best.safetensors");
+  EXPECT_EQ(read.checkpoint.epoch, 7);
+  EXPECT_EQ(read.checkpoint.step, 70);
+  EXPECT_EQ(read.data, "birds.csv");
+  EXPECT_EQ(read.descriptor, "flip");
   EXPECT_EQ(read.found.rules, report.result.protocol_line());
   EXPECT_EQ(read.found.at("map"), 0.5);
   EXPECT_EQ(read.published, report.published);

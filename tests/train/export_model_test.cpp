@@ -58,8 +58,10 @@ class ExportModel : public ::testing::Test {
  protected:
   ExportModel()
       : model_(small_model(kSmall)), out_(folder_.file("deep/export")) {
-    export_model(model_, {"runs/a/checkpoints/last.safetensors", "1.2.3"},
-                 out_);
+    export_model(
+        model_,
+        {{"runs/a/checkpoints/last.safetensors", "last", 7, 70}, "1.2.3"},
+        out_);
   }
 
   Json json(const std::string& name) const {
@@ -143,7 +145,7 @@ TEST_F(ExportModel, SaysFromWhichPicturesAnEmbeddingIs) {
   EXPECT_THAT(readme(), Not(HasSubstr(note)));
   model_.config.set("eval",
                     parse_config("{flip: true, scales: [1, 0.5]}", "test"));
-  export_model(model_, {"a", "1"}, out_);
+  export_model(model_, {{"a"}, "1"}, out_);
   EXPECT_EQ(json("model.json").at("descriptor"),
             Json({{"scales", {1.0, 0.5}}, {"long_side", 0}, {"flip", true}}));
   EXPECT_THAT(readme(), HasSubstr(note));
@@ -164,7 +166,7 @@ TEST_F(ExportModel, EmbedsAsTheRunWasEvaluated) {
   const Tensor plain = unit_embedding(model_, image, false);
   EXPECT_LE(max_difference(embed_image(model_, image), plain), 1e-5);
   model_.config.set("eval", parse_config("{flip: true}", "test"));
-  export_model(model_, {"a", "1"}, out_);
+  export_model(model_, {{"a"}, "1"}, out_);
   const Tensor mean = torch::nn::functional::normalize(
       plain + unit_embedding(model_, image, true),
       torch::nn::functional::NormalizeFuncOptions().dim(0));
@@ -181,7 +183,7 @@ TEST_F(ExportModel, NamesTheExampleInPythonWhereItKnowsTheNetwork) {
     export_model(
         small_model("{input: {size: 32, " + colour +
                     "}, backbone: {name: mobilenet_v2}, head: {dim: 2}}"),
-        {"a", "1"}, out_);
+        {{"a"}, "1"}, out_);
     return readme();
   };
   EXPECT_THAT(readme_with("colour: rgb, mean: [0, 0, 0], std: [1, 1, 1]"),
@@ -203,7 +205,7 @@ TEST_F(ExportModel, TellsItselfFromOtherFolders) {
 TEST_F(ExportModel, LeavesNoDescriptionBesideWeightsOfAnother) {
   std::filesystem::remove(out_ + "/preprocessing.json");
   std::filesystem::create_directories(out_ + "/preprocessing.json/x");
-  EXPECT_THROW(export_model(model_, {"a", "1"}, out_), RunError);
+  EXPECT_THROW(export_model(model_, {{"a"}, "1"}, out_), RunError);
   EXPECT_FALSE(std::filesystem::exists(out_ + "/model.json"));
 }
 
@@ -218,19 +220,22 @@ TEST_F(ExportModel, CountsWhenItWasStoppedOnItsWay) {
 
 TEST_F(ExportModel, KeepsWhereTheNetworkComesFrom) {
   const std::string weights = out_ + "/model.safetensors";
-  EXPECT_EQ(origin_of(weights), "runs/a/checkpoints/last.safetensors");
+  const ChosenCheckpoint origin = origin_of({weights});
+  EXPECT_EQ(origin.file, "runs/a/checkpoints/last.safetensors");
+  EXPECT_EQ(origin.text(), "last checkpoint (epoch 7)");
+  EXPECT_EQ(origin.step, 70);
   folder_.write("deep/export/model.json", "{\"training\": 3}");
-  EXPECT_EQ(origin_of(weights), weights);
+  EXPECT_EQ(origin_of({weights}).file, weights);
   folder_.write("deep/export/model.json", "{");
-  EXPECT_EQ(origin_of(weights), weights);
+  EXPECT_EQ(origin_of({weights}).file, weights);
   std::filesystem::remove(out_ + "/model.json");
-  EXPECT_EQ(origin_of(weights), weights);
+  EXPECT_EQ(origin_of({weights}).file, weights);
 }
 
 TEST_F(ExportModel, GivesTheLearntPowerOfGem) {
   const torch::NoGradGuard no_grad;
   model_.net->head().named_parameters()["gem_p"].fill_(2.75);
-  export_model(model_, {"a", "1"}, out_);  // over the other one
+  export_model(model_, {{"a"}, "1"}, out_);  // over the other one
   EXPECT_EQ(json("model.json").at("head").at("gem_p"), 2.75);
 }
 
@@ -255,7 +260,7 @@ TEST_F(ExportModel, RefusesAFileThatDoesNotFit) {
   folder_.write("blocked", "");
   expect_error<RunError>(
       [&] {
-        export_model(model_, {"a", "1"}, folder_.file("blocked"));
+        export_model(model_, {{"a"}, "1"}, folder_.file("blocked"));
       },
       "blocked: cannot make the folder");
 }
@@ -266,7 +271,7 @@ TEST(ExportText, SaysHowPicturesArePrepared) {
     export_model(small_model("{input: {" + input +
                              "}, backbone: {name: convnet, width: 4}, "
                              "head: {dim: 2}}"),
-                 {"a", "1"}, folder.path());
+                 {{"a"}, "1"}, folder.path());
     const Json json =
         Json::parse(read_file(folder.file("preprocessing.json"), 1 << 20));
     std::string all;

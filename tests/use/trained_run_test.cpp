@@ -108,7 +108,7 @@ TEST_F(TrainedRun, IsIndexed) {
   EXPECT_EQ(made.items, 48);  // the 6 test classes, 8 images each
   EXPECT_EQ(made.model, absolute_path(run()));
   const StoredIndex index = StoredIndex::open(path);
-  EXPECT_NO_THROW(load_index_model(index, path, "", at::kCPU));
+  EXPECT_NO_THROW(load_index_model(index, path, {}, at::kCPU));
   EXPECT_EQ(add_to_index({.index = path,
                           .source = {.source = run(), .images = images()}},
                          at::kCPU)
@@ -177,7 +177,44 @@ TEST_F(TrainedRun, IsEvaluated) {
   EXPECT_TRUE(fs::exists(dir_.file("eval/diagnostics.json")));
   EXPECT_FALSE(fs::exists(dir_.file("eval/corruptions.png")));
   // Its own folder, unless another is named.
-  EXPECT_EQ(evaluate_run({.model = run()}, at::kCPU).folder, run() + "/eval");
+  EXPECT_EQ(evaluate_run({.model = run()}, at::kCPU).folder,
+            run() + "/eval/last-epoch-1-test-standard");
+}
+
+TEST_F(TrainedRun, HasAFolderForEachEvaluation) {
+  const auto folder = [](EvaluateRunOptions options) {
+    options.model = run();
+    options.metrics = {"recall_any@1"};
+    options.scoring = {};
+    const EvaluatedRun made = evaluate_run(options, at::kCPU);
+    return made.folder.substr((run() + "/eval/").size());
+  };
+  EXPECT_EQ(folder({.checkpoint = "best"}), "best-epoch-1-test-standard");
+  EXPECT_EQ(folder({.checkpoint = "1", .split = "train"}),
+            "last-epoch-1-train-standard");
+  const std::string list = images() + "/dataset.csv";
+  const std::string other = folder({.data = list});
+  EXPECT_THAT(other, HasSubstr("last-epoch-1-test-standard-images-dataset-"));
+  EXPECT_NE(folder({.descriptor = {.flip = true}}), folder({}));
+  EXPECT_EQ(folder({.data = list}), other);
+
+  // What is in them says what they are of.
+  bool found = false;
+  for (const EvalMetrics& eval : read_run_evals(RunFolder(run()))) {
+    if (eval.checkpoint.name != "best") continue;
+    found = true;
+    EXPECT_EQ(eval.checkpoint.file, "checkpoints/best.safetensors");
+    EXPECT_EQ(eval.checkpoint.epoch, 1);
+    EXPECT_EQ(eval.split, "test");
+    EXPECT_EQ(eval.protocol, "standard");
+    EXPECT_EQ(eval.data, "");
+  }
+  EXPECT_TRUE(found);
+  expect_error<DataError>(
+      [&] { folder({.checkpoint = "7"}); }, "epoch 7 were not kept",
+      "there are: last (epoch 1), best (epoch 1)", "'train.keep_every'");
+  expect_error<ConfigError>([&] { folder({.checkpoint = "first"}); },
+                            "option 'checkpoint' must be last, best or");
 }
 
 TEST_F(TrainedRun, IsEvaluatedOnCorruptedImages) {
@@ -220,7 +257,10 @@ TEST_F(TrainedRun, IsEvaluatedOnOtherData) {
 TEST_F(TrainedRun, IsExported) {
   const std::string out = dir_.file("export");
   const ExportedRun made = export_run({.model = run(), .out = out});
-  EXPECT_EQ(made.checkpoint, run() + "/checkpoints/last.safetensors");
+  EXPECT_EQ(made.checkpoint.file, run() + "/checkpoints/last.safetensors");
+  EXPECT_EQ(made.checkpoint.text(), "last checkpoint (epoch 1)");
+  EXPECT_THAT(read_file(out + "/model.json", 1 << 20),
+              HasSubstr("\"checkpoint_name\": \"last\",\n    \"epoch\": 1"));
   EXPECT_EQ(made.dim, 16);
   EXPECT_EQ(made.bytes, fs::file_size(out + "/model.safetensors"));
   EXPECT_EQ(load_model(out, at::kCPU).net->dim(), 16);
