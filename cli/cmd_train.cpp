@@ -12,9 +12,12 @@
 #include "kith/core/path.h"
 #include "kith/core/quote.h"
 #include "kith/data/check.h"
-#include "kith/run/eval_metrics.h"
+#include "kith/run/choose_checkpoint.h"
+#include "kith/run/detail/eval_metrics_json.h"
 #include "kith/run/run_folder.h"
+#include "kith/run/run_metrics.h"
 #include "kith/run/run_place.h"
+#include "kith/study/results.h"
 #include "kith/train/experiment.h"
 #include "kith/train/pretrained_defaults.h"
 
@@ -141,6 +144,49 @@ EvalResult train_or_stop(const TrainFlags& flags, const RunConfig& config,
   }
 }
 
+/// A result of which the run's files have only the numbers.
+EvalResult result_of(const StoredEval& stored) {
+  EvalResult result;
+  result.parts = stored.parts;
+  for (const StoredMetric& metric : stored.metrics) {
+    MetricValue value{metric.name, metric.value, "", metric.list};
+    value.is_share = metric_is_share(metric.name);
+    result.metrics.push_back(std::move(value));
+  }
+  return result;
+}
+
+/// The last evaluation, and the best checkpoint on the test split if that had
+/// no part in the choice: each with what it is of.
+void print_trained(const TrainFlags& flags, const RunConfig& config,
+                   const std::string& folder, const EvalResult& result) {
+  if (!config.eval.evaluates()) {
+    if (flags.json) std::printf("%s", eval_metrics_json({result}).c_str());
+    return;
+  }
+  const RunMetrics metrics = read_run_metrics(RunFolder(folder).metrics());
+  EvalReport last{result, metrics.protocol, metrics.split};
+  last.checkpoint = choose_checkpoint(folder, "last");
+  if (flags.json) {
+    nlohmann::ordered_json json = json_of(last);
+    if (metrics.test) json["test"] = json_of(*metrics.test);
+    print_json(json);
+    return;
+  }
+  std::map<std::string, double> shares;
+  for (const auto& [name, value] : config.published) shares[name] = value / 100;
+  const auto published = published_column(shares, config.published_source);
+  print_line(evaluated_text(last));
+  print_metrics(result, metrics.test ? std::vector<MetricColumn>() : published);
+  if (!metrics.test) return;
+  EvalReport test{result_of(metrics.test->found), metrics.protocol, "test"};
+  test.checkpoint = {RunFolder(folder).checkpoint("best"), "best",
+                     metrics.test->epoch, metrics.test->step};
+  print_line();
+  print_line(evaluated_text(test) + ", chosen on " + metrics.chosen_on);
+  print_metrics(test.result, published);
+}
+
 void run_train(const TrainFlags& flags) {
   const RunConfig config = read_config(flags);
   if (flags.print_config) return print_config(config);
@@ -155,19 +201,16 @@ void run_train(const TrainFlags& flags) {
                             flags.overrides.empty() &&
                             RunFolder(folder).is_finished();
   const EvalResult result = train_or_stop(flags, config, folder);
-  log_info(was_finished
-               ? "to extend the run: " + resume_command(flags, folder) +
-                     " --set " + config.train.end_key() + "=N"
-               : "the run is in " + folder);
-  if (flags.json) {
-    std::printf("%s", eval_metrics_json({result}).c_str());
-  } else if (config.eval.evaluates()) {
-    std::map<std::string, double> shares;
-    for (const auto& [name, value] : config.published) {
-      shares[name] = value / 100;
-    }
-    print_metrics(result, published_column(shares, config.published_source));
+  if (was_finished) {
+    const RunMetrics metrics = read_run_metrics(RunFolder(folder).metrics());
+    log_info(
+        "to extend the run: " + resume_command(flags, folder) + " --set " +
+        (metrics.ended_by.empty() ? config.train.end_key() : metrics.ended_by) +
+        "=N");
+  } else {
+    log_info("the run is in " + folder);
   }
+  print_trained(flags, config, folder, result);
 }
 
 }  // namespace

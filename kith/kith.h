@@ -110,6 +110,7 @@
 #include "kith/run/run_log.h"             // what its steps took
 #include "kith/run/run_metrics.h"         // what it found
 #include "kith/run/checkpoint.h"          // safe, resumable
+#include "kith/run/choose_checkpoint.h"   // last, best or an epoch
 #include "kith/train/model_embedding.h"   // as the run was evaluated
 #include "kith/train/export_model.h"      // for use elsewhere
 

@@ -152,6 +152,7 @@ struct ActivationRow {
 /// What can be seen of one run with its data and its network.
 struct RunInsight {
   std::string missing;  ///< Why there is none, in a sentence; else empty.
+  std::string network;  ///< "best checkpoint (epoch 7)"
   std::string task;     ///< Which part of the protocol; empty if it has one.
   SimilarityHistogram similarities;
   std::vector<double> spectrum;  ///< Singular values, sum 1, largest first.

@@ -65,6 +65,7 @@ EmbeddedRun embed_run(const RunRecord& run, const ReportOptions& options,
   EvaluatorOptions evaluation =
       evaluator_options(config.eval, config.train.workers);
   evaluation.embed.network = checkpoint.file;
+  seen.insight.network = checkpoint.text();
   log_info(run.name + ": looking at what its " + checkpoint.text() + " finds");
   seen.split = Evaluator(*seen.data, evaluation).embed(*model.net, progress);
   add_activations(*model.net, *seen.data, seen.split, options.insight,
@@ -174,7 +175,7 @@ Report make_report(const ReportOptions& options, c10::Device device,
   report.lead = report_lead(report.runs);
   report.made_by = options.made_by;
   report.duplicates_hint = options.duplicates_hint;
-  report.best_networks = options.network && options.checkpoint == "best";
+  report.other_networks = options.network && options.checkpoint != "last";
   report.insights.resize(report.runs.size());
   if (options.network) {
     show_runs(options, device, progress, report);

@@ -100,8 +100,8 @@ std::string missing_notes(const Report& report) {
 }
 
 /// Which networks are looked at, unless they are the last ones.
-std::string best_notes(const Report& report) {
-  if (!report.best_networks) return "";
+std::string network_notes(const Report& report) {
+  if (!report.other_networks) return "";
   std::string html;
   for (size_t i = 0; i < report.runs.size(); ++i) {
     if (insight_of(report, i) == nullptr) continue;
@@ -109,9 +109,12 @@ std::string best_notes(const Report& report) {
     html += "<p class=\"missing\">" +
             (report.runs.size() > 1 ? "<b>" + run_name(report, i) + "</b>: "
                                     : std::string()) +
-            "what is found, seen and drawn is of the best checkpoint" +
-            (run.best.empty() ? "" : ", " + html_escape(run.best)) +
-            "; tables and curves are of the whole run.</p>\n";
+            "what is found, seen and drawn is of the " +
+            html_escape(insight_of(report, i)->network) +
+            (run.best.empty()
+                 ? ""
+                 : "; the best evaluation is " + html_escape(run.best)) +
+            ". Tables and curves are of the whole run.</p>\n";
   }
   return html;
 }
@@ -125,7 +128,7 @@ std::string style(const Report& report) {
 
 std::string render_report(const Report& report) {
   HtmlPage page(report.title, report.lead, style(report));
-  page.add_html(missing_notes(report) + best_notes(report));
+  page.add_html(missing_notes(report) + network_notes(report));
   for (const Section& section : kSections) {
     const std::string body = section.body(report);
     if (body.empty()) continue;

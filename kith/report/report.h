@@ -14,7 +14,7 @@ struct Report {
   std::vector<RunRecord> runs;
   std::vector<RunInsight> insights;  ///< One per run.
   std::vector<ImageGroup> groups;    ///< Every run with insight is in one.
-  bool best_networks = false;        ///< Insights are of the best checkpoints.
+  bool other_networks = false;       ///< Insights are not of the last ones.
   /// How near duplicates are looked for, where they were not; may be empty.
   std::string duplicates_hint;
   std::string made_by;  ///< "kith 0.1 with kith report a b"

@@ -188,29 +188,29 @@ void set_metrics(StoredEval own, RunRecord& run) {
   }
 }
 
-/// The best of the trained network's evaluations by `eval.best`, the first of
-/// equal ones, as the trainer keeps it.
-std::string best_text(const RunRecord& run) {
+/// The best evaluation: what a finished run says, else by `eval.best`, the
+/// first of equal ones, as the trainer keeps it.
+std::string best_text(const RunRecord& run, std::optional<BestPoint> best) {
   const RecordedMetric* metric = main_metric(run);
   if (metric == nullptr) return "";
-  const Better better = better_of(metric->name);
-  const LoggedEval* best = nullptr;
-  double value = NAN;
-  for (const LoggedEval& eval : run.evals) {
-    const auto found = eval.metrics.find(metric->name);
-    if (eval.step == 0 || found == eval.metrics.end()) continue;
-    if (!is_better(found->second, value, better)) continue;
-    best = &eval;
-    value = found->second;
+  if (!best || best->metric != metric->name) {
+    best.reset();
+    const Better better = better_of(metric->name);
+    for (const LoggedEval& eval : run.evals) {
+      const auto found = eval.metrics.find(metric->name);
+      if (found == eval.metrics.end()) continue;
+      const double known = best ? best->value : NAN;
+      if (!is_better(found->second, known, better)) continue;
+      best = BestPoint{metric->name, found->second, eval.epoch, eval.step};
+    }
   }
-  if (best == nullptr) return "";
-  std::string split = run.split;
+  if (!best) return "";
+  std::string split = run.chosen_on.empty() ? run.split : run.chosen_on;
   if (split.empty()) split = scalar_at(run.config, "eval", "split");
-  return metric->name + " " + metric_text(value, metric->is_share) +
+  const bool is_known = !split.empty() && split != "auto" && split != "nothing";
+  return metric->name + " " + metric_text(best->value, metric->is_share) +
          " at epoch " + std::to_string(best->epoch) +
-         (split.empty() || split == "auto"
-              ? ""
-              : ", chosen on the " + split + " split");
+         (is_known ? ", chosen on the " + split + " split" : "");
 }
 
 }  // namespace
@@ -234,10 +234,16 @@ RunRecord read_run(const std::string& folder) {
   }
   RunLogFile log;
   if (logged_any) log = read_run_log(files.log());
+  run.split = log.split;
+  std::optional<BestPoint> best;
   if (run.finished) {
     const RunMetrics metrics = read_run_metrics(files.metrics());
     run.protocol = metrics.protocol;
     run.split = metrics.split;
+    run.chosen_on = metrics.chosen_on;
+    run.ended_by = metrics.ended_by;
+    run.test = metrics.test;
+    best = metrics.best;
     if (log.evals.empty()) {
       for (const RunPoint& point : metrics.history) {
         log.evals.push_back(logged(point));
@@ -255,7 +261,7 @@ RunRecord read_run(const std::string& folder) {
   }
   run.duplicates = near_duplicates(files, run.evaluations);
   set_metrics(std::move(log.last), run);
-  run.best = best_text(run);
+  run.best = best_text(run, best);
   return run;
 }
 

@@ -48,6 +48,12 @@ struct RunRecord {
   std::string best;
   /// Test images that are also training images, if they were looked for.
   std::optional<StoredDuplicates> duplicates;
+  /// The split that it was chosen on; "nothing" if there was one evaluation
+  /// only; empty: not known, or not yet.
+  std::string chosen_on;
+  /// The best network on the test split, if that had no part in the choice.
+  std::optional<TestPoint> test;
+  std::string ended_by;  ///< A key, such as "train.patience"; may be empty.
   std::vector<RunChange> changes;  ///< What it went on with when resumed.
   std::string left_out;  ///< "2 images that cannot be read: ..."; or empty.
   bool finished = false;

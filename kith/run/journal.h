@@ -12,13 +12,18 @@ namespace kith {
 /// for TensorBoard.
 class Journal {
  public:
-  /// Goes on after `last_step`, with evaluations up to the step `last_eval`;
-  /// -1: from the beginning, with nothing kept. What a killed run wrote of
-  /// later ones is removed.
-  Journal(const std::string& folder, int64_t last_step, int64_t last_eval,
-          const DataSet& data, const RunEventsOptions& options)
-      : log_(RunFolder(folder).log(), last_step, last_eval),
-        events_(folder, last_step + 1, data, options) {}
+  /// Up to which steps it was written before; -1: nothing is kept. What a
+  /// killed run wrote of later ones is removed.
+  struct Last {
+    int64_t step = -1;
+    int64_t eval = -1;
+    int64_t test = -1;
+  };
+
+  Journal(const std::string& folder, const Last& last, const DataSet& data,
+          const RunEventsOptions& options)
+      : log_(RunFolder(folder).log(), last.step, last.eval, last.test),
+        events_(folder, last.step + 1, data, options) {}
 
   void write(const StepRecord& record) {
     log_.write(record);
@@ -26,7 +31,13 @@ class Journal {
   }
 
   void write(const Evaluation& evaluation) {
-    log_.write(evaluation.point(), evaluation.seconds);
+    log_.write(evaluation.point(), evaluation.on, evaluation.seconds);
+    events_.write(evaluation);
+  }
+
+  /// The evaluation of the best network on the test split, after so many steps.
+  void write_test(const Evaluation& evaluation, const TestPoint& test) {
+    log_.write(test, evaluation.seconds);
     events_.write(evaluation);
   }
 

@@ -17,13 +17,14 @@ namespace {
 constexpr uint64_t kMaxChangesBytes = uint64_t{1} << 24;
 
 /// How long a run trains.
-constexpr std::array<std::string_view, 3> kEndKeys = {
-    "train.epochs", "train.steps", "train.stop_epoch"};
+constexpr std::array<std::string_view, 4> kEndKeys = {
+    "train.epochs", "train.steps", "train.stop_epoch", "train.patience"};
 
 /// How the work is done.
-constexpr std::array<std::string_view, 7> kWorkKeys = {"train.workers",
+constexpr std::array<std::string_view, 8> kWorkKeys = {"train.workers",
                                                        "train.prefetch",
                                                        "train.checkpoint_steps",
+                                                       "train.keep_every",
                                                        "train.keep_graphs",
                                                        "train.cache_mb",
                                                        "train.tune",

@@ -15,6 +15,11 @@ constexpr int64_t kBins = 100;
 /// Compared with the whole gallery for the histograms: enough for their shape.
 constexpr int64_t kHistogramQueries = 1000;
 
+/// What the names of an evaluation's curves begin with.
+std::string group_of(const Evaluation& evaluation) {
+  return "eval/" + (evaluation.on.empty() ? "" : evaluation.on + "/");
+}
+
 double megabytes(int64_t bytes) { return static_cast<double>(bytes >> 20); }
 
 }  // namespace
@@ -52,25 +57,29 @@ void RunEvents::write(const Evaluation& evaluation) {
   EventSummary summary;
   for (const MetricValue& metric : evaluation.result.metrics) {
     if (!metric.list.empty()) continue;
-    summary.add_scalar("eval/" + metric.name, metric.value);
+    summary.add_scalar(group_of(evaluation) + metric.name, metric.value);
   }
   summary.add_scalar("time/evaluation", evaluation.seconds);
-  add_similarities(evaluation.split, summary);
-  if (options_.examples > 0) add_examples(evaluation.split, summary);
+  add_similarities(evaluation, summary);
+  if (options_.examples > 0) add_examples(evaluation, summary);
   file_.write(evaluation.step, summary);
 }
 
-void RunEvents::add_similarities(const EmbeddedSplit& split,
+void RunEvents::add_similarities(const Evaluation& evaluation,
                                  EventSummary& summary) const {
+  const EmbeddedSplit& split = evaluation.split;
   const SimilarityCounts counts =
       similarity_counts(split.scored(split.tasks.front()), kBins,
                         kHistogramQueries, options_.seed);
-  summary.add_histogram("eval/similarity/positive", -1, 1, counts.positive);
-  summary.add_histogram("eval/similarity/negative", -1, 1, counts.negative);
+  summary.add_histogram(group_of(evaluation) + "similarity/positive", -1, 1,
+                        counts.positive);
+  summary.add_histogram(group_of(evaluation) + "similarity/negative", -1, 1,
+                        counts.negative);
 }
 
-void RunEvents::add_examples(const EmbeddedSplit& split,
+void RunEvents::add_examples(const Evaluation& evaluation,
                              EventSummary& summary) const {
+  const EmbeddedSplit& split = evaluation.split;
   const EvalTask& task = split.tasks.front();
   const std::vector<int64_t> places =
       draw_queries(task, options_.examples, options_.seed);
@@ -79,7 +88,7 @@ void RunEvents::add_examples(const EmbeddedSplit& split,
     items.push_back(task.queries[static_cast<size_t>(place)]);
   }
   summary.add_image(
-      "eval/examples",
+      group_of(evaluation) + "examples",
       examples_picture(data_, items,
                        query_neighbours(split, task, places, kNeighbours),
                        kCell));

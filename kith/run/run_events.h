@@ -15,6 +15,7 @@ struct Evaluation {
   int64_t epoch = 0;
   int64_t step = 0;
   double seconds = 0;
+  std::string on = {};  ///< The name of the split that was scored.
   EvalResult result;
   EmbeddedSplit split;  ///< What was scored.
 
@@ -33,9 +34,10 @@ struct RunEventsOptions {
 ///     time/...    seconds of a step and of each phase; images_per_second;
 ///                 evaluation
 ///     memory/...  highest use in MB, of each phase and "peak" of all
-///     eval/...    each metric that is a number, as a share; "examples", a
-///                 picture; "similarity/positive" and "similarity/negative",
-///                 histograms of the first task's pairs
+///     eval/validation/..., eval/test/...
+///                 of the split that was scored: each metric that is a number,
+///                 as a share; "examples", a picture; "similarity/positive" and
+///                 "similarity/negative", histograms of the first task's pairs
 class RunEvents {
  public:
   /// A new event file in `folder`, of a run that begins with `first_step`; see
@@ -47,8 +49,8 @@ class RunEvents {
   void write(const Evaluation& evaluation);
 
  private:
-  void add_examples(const EmbeddedSplit& split, EventSummary& summary) const;
-  void add_similarities(const EmbeddedSplit& split,
+  void add_examples(const Evaluation& evaluation, EventSummary& summary) const;
+  void add_similarities(const Evaluation& evaluation,
                         EventSummary& summary) const;
 
   EventFile file_;

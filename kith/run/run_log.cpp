@@ -21,30 +21,37 @@ double rounded(double seconds) {
   return static_cast<double>(static_cast<int64_t>(seconds * 1e6 + 0.5)) / 1e6;
 }
 
-/// Whether a line is a record of a step up to last_step, and if it is of an
-/// evaluation, up to last_eval.
-bool is_kept(std::string_view line, int64_t last_step, int64_t last_eval) {
+/// The last steps that records of each kind are kept of.
+struct LastKept {
+  int64_t step;
+  int64_t eval;
+  int64_t test;
+};
+
+/// Whether a line is a record of a step that is kept.
+bool is_kept(std::string_view line, const LastKept& last) {
   try {
     const OrderedJson record = parse_json(line);
     if (!record.is_object()) return false;
-    const bool is_eval = field(record, "kind") == "eval";
-    return record.value("step", int64_t{0}) <=
-           (is_eval ? std::min(last_eval, last_step) : last_step);
+    const OrderedJson& kind = field(record, "kind");
+    int64_t most = last.step;
+    if (kind == "eval") most = std::min(most, last.eval);
+    if (kind == "test") most = std::min(most, last.test);
+    return record.value("step", int64_t{0}) <= most;
   } catch (const OrderedJson::exception&) {
     return false;
   }
 }
 
 /// The complete lines that come before the first that is not kept.
-std::string kept_lines(const std::string& text, int64_t last_step,
-                       int64_t last_eval) {
+std::string kept_lines(const std::string& text, const LastKept& last) {
   std::string kept;
   size_t begin = 0;
   while (true) {
     const size_t end = text.find('\n', begin);
     if (end == std::string::npos) return kept;
     const auto line = std::string_view(text).substr(begin, end - begin + 1);
-    if (!is_kept(line, last_step, last_eval)) return kept;
+    if (!is_kept(line, last)) return kept;
     kept += line;
     begin = end + 1;
   }
@@ -155,6 +162,13 @@ void add_eval(const OrderedJson& record, RunLogFile& log) {
   point.found = eval_of(record.at("metrics"));
   log.evals.push_back(logged(point, number_of(field(record, "seconds"))));
   log.last = std::move(point.found);
+  log.split = text_of(field(record, "split"));
+}
+
+void add_test(const OrderedJson& record, RunLogFile& log) {
+  log.test = TestPoint{
+      count_of(record.at("epoch")), count_of(field(record, "of_step")),
+      count_of(record.at("step")), eval_of(record.at("metrics"))};
 }
 
 }  // namespace
@@ -181,11 +195,12 @@ int64_t Phases::peak_bytes() const {
   return peak;
 }
 
-RunLog::RunLog(const std::string& path, int64_t last_step, int64_t last_eval)
+RunLog::RunLog(const std::string& path, int64_t last_step, int64_t last_eval,
+               int64_t last_test)
     : path_(path) {
   if (path_exists(path)) {
-    write_file_atomically(
-        path, kept_lines(read_file(path, kMaxLogBytes), last_step, last_eval));
+    write_file_atomically(path, kept_lines(read_file(path, kMaxLogBytes),
+                                           {last_step, last_eval, last_test}));
   }
   file_.reset(std::fopen(path.c_str(), "ab"));
   if (!file_) {
@@ -213,11 +228,25 @@ void RunLog::write(const StepRecord& r) {
   write_line(record.dump());
 }
 
-void RunLog::write(const RunPoint& point, double seconds) {
+void RunLog::write(const RunPoint& point, const std::string& split,
+                   double seconds) {
   write_line(OrderedJson({{"kind", "eval"},
                           {"epoch", point.epoch},
                           {"step", point.step},
+                          {"split", split},
                           {"metrics", json_of(point.found)},
+                          {"seconds", rounded(seconds)}})
+                 .dump());
+}
+
+void RunLog::write(const TestPoint& test, double seconds) {
+  write_line(OrderedJson({{"kind", "test"},
+                          {"checkpoint", "best"},
+                          {"epoch", test.epoch},
+                          {"step", test.after},
+                          {"of_step", test.step},
+                          {"split", "test"},
+                          {"metrics", json_of(test.found)},
                           {"seconds", rounded(seconds)}})
                  .dump());
 }
@@ -251,6 +280,7 @@ RunLogFile read_run_log(const std::string& path) {
       const std::string kind = record.at("kind");
       if (kind == "step") add_step(record, log);
       if (kind == "eval") add_eval(record, log);
+      if (kind == "test") add_test(record, log);
     } catch (const OrderedJson::parse_error&) {
       if (!lines.complete()) break;
       lines.fail("not a line of a run's log, as kith train writes it");

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,15 +53,20 @@ class RunLog {
  public:
   /// Opens the file to append. Records of steps after `last_step`, which a
   /// killed run may have written beyond its last checkpoint, are removed, and
-  /// so is a line that was cut off; evaluations after the step `last_eval` go
-  /// too. -1: nothing is kept.
+  /// so is a line that was cut off; evaluations after the step `last_eval` and
+  /// tests after the step `last_test` go too. -1: nothing is kept.
   RunLog(const std::string& path, int64_t last_step,
-         int64_t last_eval = std::numeric_limits<int64_t>::max());
+         int64_t last_eval = std::numeric_limits<int64_t>::max(),
+         int64_t last_test = std::numeric_limits<int64_t>::max());
 
   void write(const StepRecord& record);
 
-  /// An evaluation that took so long.
-  void write(const RunPoint& point, double seconds);
+  /// An evaluation of a split that took so long.
+  void write(const RunPoint& point, const std::string& split, double seconds);
+
+  /// {"kind": "test", "checkpoint": "best", "epoch": 1, "step": ...}; its
+  /// "step" is that of the run, "of_step" that of the best checkpoint.
+  void write(const TestPoint& test, double seconds);
 
  private:
   void write_line(const std::string& line);
@@ -100,7 +106,9 @@ struct RunLogFile {
   std::vector<std::string> phases;  ///< "data", "forward", ...
   std::vector<LoggedStep> steps;
   std::vector<LoggedEval> evals;
-  StoredEval last;  ///< Of the last of `evals`.
+  StoredEval last;    ///< Of the last of `evals`.
+  std::string split;  ///< That it is of; empty: an earlier kith did not say.
+  std::optional<TestPoint> test;  ///< The last one.
 };
 
 /// DataError, with the line, if the file is not a run's log. A last line that

@@ -1,11 +1,13 @@
 #include "kith/run/run_metrics.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/json.h"
 #include "kith/core/quote.h"
+#include "kith/eval/metric.h"
 #include "kith/run/detail/stored_json.h"
 
 namespace kith {
@@ -51,6 +53,11 @@ RunMetrics metrics_of_run(const OrderedJson& json) {
   const OrderedJson& last = field(json, "last");
   if (!last.is_null()) metrics.last = eval_of(last);
   metrics.best = best_of(field(json, "best"));
+  if (metrics.best) {
+    metrics.chosen_on = text_of(field(json.at("best"), "chosen_on"));
+  }
+  metrics.ended_by = text_of(field(json, "ended_by"));
+  metrics.test = test_of(field(json, "test"));
   for (const OrderedJson& fold : field(json, "folds")) {
     metrics.folds.emplace_back().metrics = metrics_of(fold);
   }
@@ -75,6 +82,22 @@ const StoredMetric* StoredEval::find(const std::string& name) const {
 double StoredEval::at(const std::string& name) const {
   const StoredMetric* metric = find(name);
   return metric == nullptr ? StoredMetric().value : metric->value;
+}
+
+std::optional<BestPoint> best_point(const std::vector<RunPoint>& history,
+                                    const std::string& metric,
+                                    bool with_untrained) {
+  std::optional<BestPoint> best;
+  for (const RunPoint& point : history) {
+    if (point.step == 0 && !with_untrained) continue;
+    const double value = point.found.at(metric);
+    const double known = best ? best->value : StoredMetric().value;
+    if (!std::isfinite(value) || !is_better(value, known, better_of(metric))) {
+      continue;
+    }
+    best = BestPoint{metric, value, point.epoch, point.step};
+  }
+  return best;
 }
 
 StoredEval stored(const EvalResult& result) {
@@ -181,6 +204,22 @@ OrderedJson json_of(const std::optional<BestPoint>& best) {
           {"step", best->step}};
 }
 
+std::optional<TestPoint> test_of(const OrderedJson& object) {
+  if (object.is_null()) return {};
+  return TestPoint{count_of(object.at("epoch")), count_of(object.at("step")),
+                   count_of(field(object, "after_step")), eval_of(object)};
+}
+
+OrderedJson json_of(const TestPoint& test) {
+  OrderedJson json = {{"checkpoint", "best"},
+                      {"epoch", test.epoch},
+                      {"step", test.step},
+                      {"after_step", test.after},
+                      {"split", "test"}};
+  json.update(json_of(test.found));
+  return json;
+}
+
 OrderedJson json_of(const std::vector<BrokenImage>& left_out) {
   constexpr size_t kNames = 5;
   OrderedJson json = {{"images", left_out.size()},
@@ -211,7 +250,12 @@ void write_run_metrics(const std::string& path, const RunMetrics& metrics) {
   }
   if (metrics.folds.empty()) {
     json["best"] = json_of(metrics.best);
-    if (metrics.best) json["best"]["chosen_on"] = metrics.split;
+    if (metrics.best) {
+      json["best"]["chosen_on"] =
+          metrics.chosen_on.empty() ? metrics.split : metrics.chosen_on;
+    }
+    if (!metrics.ended_by.empty()) json["ended_by"] = metrics.ended_by;
+    if (metrics.test) json["test"] = json_of(*metrics.test);
   } else {
     json["folds"] = OrderedJson::array();
     for (const StoredEval& fold : metrics.folds) {

@@ -51,14 +51,36 @@ struct BestPoint {
   int64_t step = 0;
 };
 
+/// The best network on the test split, which had no part in choosing it.
+struct TestPoint {
+  int64_t epoch = 0;  ///< Of the best checkpoint.
+  int64_t step = 0;
+  int64_t after = 0;  ///< Steps that the run had done when it was tested.
+  StoredEval found;
+};
+
+/// The best of a run's evaluations by a metric, the first of equal ones; those
+/// of the network before training only if `with_untrained`. None if the metric
+/// is defined in none.
+std::optional<BestPoint> best_point(const std::vector<RunPoint>& history,
+                                    const std::string& metric,
+                                    bool with_untrained);
+
 /// metrics.json of a run that is finished:
 ///
-///     {"protocol": "standard", "split": "test",
+///     {"protocol": "standard", "split": "validation",
 ///      "last": {"epoch": 2, "step": 40, "queries": 100, ..., "rules": "...",
 ///               "metrics": {"recall_any@1": 0.5, ...}},
-///      "best": {"metric": "recall_any@1", "value": 0.5, "epoch": 2,
-///               "step": 40, "chosen_on": "test"},
+///      "best": {"metric": "recall_any@1", "value": 0.5, "epoch": 1,
+///               "step": 20, "chosen_on": "validation"},
+///      "ended_by": "train.epochs",
+///      "test": {"checkpoint": "best", "epoch": 1, "step": 20,
+///               "after_step": 40, "split": "test", "queries": 100, ...,
+///               "metrics": {"recall_any@1": 0.4, ...}},
 ///      "history": [...]}
+///
+/// "split" is the one that "last", "best" and "history" are of; "test" is there
+/// if that is validation and the data have a test split too.
 ///
 /// A cross validation has, instead of "best", "folds" with the metrics of each
 /// network and "trained" with the marks of their trainings.
@@ -67,6 +89,13 @@ struct RunMetrics {
   std::string split;
   std::optional<StoredEval> last = {};  ///< None: trained without evaluations.
   std::optional<BestPoint> best = {};
+  /// The split that `best` was chosen on; "nothing" if there was one evaluation
+  /// only. Empty, as in a file of an earlier kith: `split`.
+  std::string chosen_on = {};
+  /// The key that ended it, such as "train.epochs" or "train.patience"; empty:
+  /// an earlier kith did not say.
+  std::string ended_by = {};
+  std::optional<TestPoint> test = {};
   std::vector<RunPoint> history = {};  ///< The last of them is `last`.
   std::vector<StoredEval> folds = {};
   std::vector<std::string> trained = {};

@@ -19,7 +19,7 @@ ConfigNode without_neutral_keys(ConfigNode tree) {
   drop(tree, "started");
   if (ConfigNode* train = tree.find("train")) {
     for (const char* key : {"workers", "prefetch", "checkpoint_steps",
-                            "cache_mb", "keep_graphs", "tune"}) {
+                            "keep_every", "cache_mb", "keep_graphs", "tune"}) {
       drop(*train, key);
     }
   }
@@ -53,6 +53,7 @@ std::string RunState::dump() const {
   for (const RunPoint& point : history) {
     json["history"].push_back(json_of(point));
   }
+  if (test) json["test"] = json_of(*test);
   // Not there in a run that went on as it was: its file is as it always was.
   for (const RunChange& change : changes) {
     json["changes"].push_back(json_of(change));
@@ -77,6 +78,7 @@ void RunState::load(const std::string& text, const std::string& path) {
       history.push_back(point_of(point));
     }
     best = best_of(json.at("best"));
+    test = test_of(field(json, "test"));
     threads = count_of(json.at("threads"));
     changes.clear();
     for (const OrderedJson& change : field(json, "changes")) {

@@ -18,6 +18,7 @@ struct RunState {
   int64_t step = 0;               ///< Steps done in all.
   std::vector<RunPoint> history;  ///< All evaluations.
   std::optional<BestPoint> best;
+  std::optional<TestPoint> test;   ///< Made when it was finished last.
   std::vector<RunChange> changes;  ///< What it went on with, in order.
   int64_t threads = 0;             ///< Of the process that wrote it.
 

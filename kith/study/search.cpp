@@ -90,9 +90,14 @@ TrialResult read_trial(const Trial& trial, const std::string& out) {
                     "the folder to train it again");
   }
   result.ended = true;
-  if (metrics.best && !std::isnan(metrics.best->value)) {
-    result.value = metrics.best->value;
-    result.epoch = metrics.best->epoch;
+  // All classes are trained on for as many epochs as were best: at least one.
+  std::optional<BestPoint> best = metrics.best;
+  if (best && best->epoch == 0 && !metrics.history.empty()) {
+    best = best_point(metrics.history, best->metric, /*with_untrained=*/false);
+  }
+  if (best && !std::isnan(best->value)) {
+    result.value = best->value;
+    result.epoch = best->epoch;
   }
   return result;
 }

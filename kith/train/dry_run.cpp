@@ -59,6 +59,11 @@ DryRun Trainer::dry_run() {
   result.seconds =
       static_cast<double>(result.steps) * result.step.phases.seconds() +
       static_cast<double>(result.evaluations) * result.eval_seconds;
+  if (tester_) {  // the best network, at the end
+    const auto images = data_.list().of_split(tester_->split()).size();
+    result.seconds += result.eval_seconds * static_cast<double>(images) /
+                      static_cast<double>(result.eval_images);
+  }
   return result;
 }
 

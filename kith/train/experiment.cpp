@@ -19,7 +19,7 @@ namespace {
 struct Trained {
   RunConfig config;
   EvalResult last;
-  int64_t best_epoch = 0;
+  std::optional<BestPoint> best;  ///< Of the epochs that were trained.
 };
 
 /// The right to write to a run's folder, from when it is first needed.
@@ -58,7 +58,7 @@ Trained train_once(const RunConfig& config, const std::string& folder,
   right.take();
   if (resume) trainer.resume(control.resume);
   trained.last = trainer.run(control.stop);
-  trained.best_epoch = trainer.best_epoch();
+  trained.best = trainer.best_trained();
   return trained;
 }
 
@@ -114,6 +114,7 @@ RunConfig final_config(const RunConfig& config, int64_t best_epoch) {
   ConfigNode tree = config.tree;
   apply_override(tree, "train.validation=0");
   apply_override(tree, "train.stop_epoch=" + std::to_string(best_epoch));
+  apply_override(tree, "train.patience=0");
   apply_override(tree, "eval.every=0");
   return complete_config(tree);
 }
@@ -137,17 +138,17 @@ EvalResult train_experiment(const RunConfig& config, const std::string& folder,
   const RunFolder selection = RunFolder(folder).selection();
   const Trained chosen = train_once(config, selection.path(), right, device,
                                     resume, progress, control);
-  if (chosen.best_epoch == 0) {
+  if (!chosen.best) {
     throw RunError(selection.path() + ": " + config.eval.best +
                    " (eval.best) was not defined in any evaluation of the "
                    "held-out classes, so no epoch can be chosen: they need "
                    "classes of two images or more");
   }
-  log_info("chosen on held-out classes: epoch " +
-           std::to_string(chosen.best_epoch) + " (" + selection.metrics() +
-           "); now all training classes");
-  return train_once(final_config(chosen.config, chosen.best_epoch), folder,
-                    right, device, resume, progress, control)
+  const int64_t epoch = chosen.best->epoch;
+  log_info("chosen on held-out classes: epoch " + std::to_string(epoch) + " (" +
+           selection.metrics() + "); now all training classes");
+  return train_once(final_config(chosen.config, epoch), folder, right, device,
+                    resume, progress, control)
       .last;
 }
 

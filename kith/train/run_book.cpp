@@ -8,8 +8,10 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/log.h"
+#include "kith/core/number_text.h"
 #include "kith/core/options.h"
 #include "kith/core/path.h"
+#include "kith/eval/metric_name.h"
 #include "kith/run/checkpoint.h"
 #include "kith/run/previous_checkpoint.h"
 #include "kith/train/eval_table.h"
@@ -42,6 +44,15 @@ void check_selection(const RunChange& change, const TrainOptions& train) {
       "finished");
 }
 
+constexpr const char* kPatience = "train.patience";
+
+/// "61.20% (epoch 7)"
+std::string best_text(const BestPoint& best) {
+  const auto metrics = parse_metrics({MetricName::parse(best.metric).metric()});
+  return metric_text(best.value, metrics.front().metric->is_share()) +
+         " (epoch " + std::to_string(best.epoch) + ")";
+}
+
 [[noreturn]] void throw_is_beyond(const RunChange& change,
                                   const RunState& state) {
   throw ConfigError("'" + change.key + "' is " + change.after +
@@ -56,10 +67,25 @@ void check_selection(const RunChange& change, const TrainOptions& train) {
 RunBook::RunBook(BookParts parts, std::string folder)
     : parts_(std::move(parts)), folder_(std::move(folder)) {}
 
-bool RunBook::is_finished() const {
+std::string RunBook::ended_by() const {
   const TrainOptions& train = parts_.config.train;
-  return state_.epoch >= train.last_epoch() ||
-         (train.steps > 0 && state_.step >= train.steps);
+  if (state_.epoch >= train.last_epoch() ||
+      (train.steps > 0 && state_.step >= train.steps)) {
+    return train.end_key();
+  }
+  if (train.patience == 0 || !state_.best || state_.history.empty()) return "";
+  // Only an evaluation ends a run, and after it no step was taken.
+  const RunPoint& last = state_.history.back();
+  const bool is_out = last.step == state_.step &&
+                      last.epoch - state_.best->epoch >= train.patience;
+  return is_out ? kPatience : "";
+}
+
+std::string RunBook::patience_text() const {
+  const BestPoint& best = *state_.best;
+  return best.metric + " has not been better than " + best_text(best) +
+         " for " + std::to_string(state_.epoch - best.epoch) +
+         " epochs (train.patience)";
 }
 
 bool RunBook::is_evaluation_due() const {
@@ -133,8 +159,17 @@ void RunBook::resume_from(const std::string& path,
 void RunBook::accept(std::vector<RunChange> changes) {
   std::vector<std::string> texts;
   const bool is_over = is_finished() && !is_evaluation_due();
+  const std::string ended = ended_by();
   for (RunChange& change : changes) {
-    if (is_finished() && moves_the_end(change)) throw_is_beyond(change, state_);
+    if (ended == kPatience && moves_the_end(change)) {
+      throw ConfigError("'" + change.key + "' is " + change.after +
+                        ", but the run has ended: " + patience_text() +
+                        ". To go on it needs a larger 'train.patience', or 0 "
+                        "for none");
+    }
+    if (!ended.empty() && moves_the_end(change) && change.key != kPatience) {
+      throw_is_beyond(change, state_);
+    }
     if (is_over) {
       if (keeps_the_numbers(change)) continue;
       log_warning("the run is finished: " + change.key + " stays " +
@@ -165,11 +200,12 @@ bool RunBook::has_changed(const std::string& key) const {
 }
 
 void RunBook::open_journal() {
-  const int64_t last_step = state_.is_new() ? -1 : state_.step;
-  const int64_t last_eval =
-      state_.history.empty() ? -1 : state_.history.back().step;
+  const Journal::Last last{
+      state_.is_new() ? -1 : state_.step,
+      state_.history.empty() ? -1 : state_.history.back().step,
+      state_.test ? state_.test->after : -1};
   journal_.emplace(
-      folder_.path(), last_step, last_eval, parts_.data,
+      folder_.path(), last, parts_.data,
       RunEventsOptions{parts_.config.log.examples,
                        static_cast<uint64_t>(parts_.config.train.seed)});
 }
@@ -185,7 +221,24 @@ void RunBook::write(const Evaluation& evaluation) {
       evaluation.step == 0 ? "before training"
                            : "after epoch " + std::to_string(evaluation.epoch) +
                                  ", step " + std::to_string(evaluation.step);
-  log_info(eval_table(title, evaluation.result, state_.history));
+  log_info(eval_table(title + ": " + evaluation.on + " split, protocol " +
+                          parts_.config.eval.protocol,
+                      evaluation.result, state_.history));
+}
+
+void RunBook::write_test(const Evaluation& evaluation) {
+  state_.test = TestPoint{evaluation.epoch, evaluation.step, state_.step,
+                          stored(evaluation.result)};
+  journal_->write_test(evaluation, *state_.test);
+  log_info(eval_table(
+      "the best checkpoint (epoch " + std::to_string(evaluation.epoch) + "): " +
+          evaluation.on + " split, protocol " + parts_.config.eval.protocol,
+      evaluation.result, {}));
+}
+
+bool RunBook::is_test_due() const {
+  if (!is_finished() || is_evaluation_due() || !state_.best) return false;
+  return !state_.test || state_.test->after != state_.step;
 }
 
 void RunBook::keep_if_best(const EvalResult& result) {
@@ -205,8 +258,34 @@ void RunBook::keep_if_best(const EvalResult& result) {
                   parts_.config.tree, state_.dump_point());
 }
 
-int64_t RunBook::best_epoch() const {
-  return state_.best ? state_.best->epoch : 0;
+void RunBook::load_best() const {
+  if (state_.best->step == state_.step) return;
+  load_checkpoint(folder_.checkpoint("best"), {parts_.net});
+}
+
+void RunBook::keep_epoch(bool again) const {
+  const int64_t every = parts_.config.train.keep_every;
+  if (every == 0 || state_.step == 0 || state_.step_in_epoch > 0 ||
+      state_.epoch % every != 0) {
+    return;
+  }
+  const std::string path = folder_.checkpoint(state_.epoch);
+  if (!again && path_exists(path)) return;
+  check_weights();
+  save_checkpoint(path, {parts_.net, parts_.others()}, parts_.config.tree,
+                  state_.dump_point());
+}
+
+void RunBook::tell_end() const {
+  if (ended_by() == kPatience) {
+    log_info("ended after epoch " + std::to_string(state_.epoch) + ": " +
+             patience_text());
+  }
+  if (state_.best && state_.best->epoch == 0 && state_.history.size() > 1) {
+    log_warning("no epoch is better than the network before training, " +
+                state_.best->metric + " " + best_text(*state_.best) +
+                ": that is the best checkpoint");
+  }
 }
 
 void RunBook::save_last() const {
@@ -225,6 +304,12 @@ void RunBook::check_weights() const {
   parts_.guard.check_weights(all, state_.step);
 }
 
+/// The split that the epoch was chosen on: where there was no choice, nothing.
+std::string RunBook::chosen_on(const std::string& split) const {
+  if (is_folder(folder_.selection().path())) return "validation";
+  return state_.history.size() > 1 ? split : "nothing";
+}
+
 void RunBook::write_metrics() const {
   const EvalOptions& eval = parts_.config.eval;
   const std::string split =
@@ -232,6 +317,9 @@ void RunBook::write_metrics() const {
                        : eval.split;
   RunMetrics metrics{eval.protocol, split};
   metrics.best = state_.best;
+  metrics.chosen_on = chosen_on(split);
+  metrics.ended_by = ended_by();
+  metrics.test = state_.test;
   metrics.history = state_.history;
   metrics.left_out = parts_.data.left_out();
   write_run_metrics(folder_.metrics(), metrics);

@@ -36,8 +36,14 @@ class RunBook {
   RunState& state() { return state_; }
   const RunState& state() const { return state_; }
 
-  /// Whether all epochs, or all steps that are wanted, are done.
-  bool is_finished() const;
+  /// The key that has ended the run: "train.patience", or where it is done
+  /// "train.epochs" or what ends it earlier. Empty: it goes on.
+  std::string ended_by() const;
+  bool is_finished() const { return !ended_by().empty(); }
+
+  /// "recall_any@1 has not been better than 61.20% (epoch 7) for 5 epochs
+  /// (train.patience)", of a run that has ended so.
+  std::string patience_text() const;
 
   /// Whether the network as it is should be evaluated, and was not yet.
   bool is_evaluation_due() const;
@@ -66,8 +72,22 @@ class RunBook {
   /// weights are kept.
   void keep_if_best(const EvalResult& result);
 
-  /// The epoch of the best evaluation so far; 0 if there was none.
-  int64_t best_epoch() const;
+  /// Loads the weights of the best evaluation into the network. DataError if
+  /// they cannot be read.
+  void load_best() const;
+
+  /// Keeps the weights of an epoch that has just ended, if train.keep_every
+  /// says so; unless `again`, only if they are not there yet.
+  void keep_epoch(bool again = true) const;
+
+  /// Whether the run is finished and its best network was not tested since.
+  bool is_test_due() const;
+
+  /// Adds the evaluation of the best network on the test split.
+  void write_test(const Evaluation& evaluation);
+
+  /// Says in the log what ended a run early, and whether training did not help.
+  void tell_end() const;
 
   /// Writes the last checkpoint, from which the run can go on.
   void save_last() const;
@@ -80,6 +100,7 @@ class RunBook {
  private:
   void resume_from(const std::string& path, const ResumeOptions& options);
   void accept(std::vector<RunChange> changes);
+  std::string chosen_on(const std::string& split) const;
 
   BookParts parts_;
   RunFolder folder_;

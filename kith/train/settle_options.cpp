@@ -72,6 +72,12 @@ void check_train(const TrainOptions& train, const EvalOptions& eval,
     const std::string where = where_of(user, "train", key);
     throw ConfigError((where.empty() ? "" : where + ": ") + message);
   };
+  if (train.patience > 0 && (eval.every == 0 || !eval.evaluates())) {
+    fail("patience",
+         "'train.patience' waits for a better evaluation, and there are none "
+         "on the way: set 'eval.every', such as to 1" +
+             std::string(eval.evaluates() ? "" : ", and 'eval.split' to auto"));
+  }
   const char* key = train.folds > 0 ? "folds" : "validation";
   if (train.holds_out() && eval.every == 0) {
     fail(key, "'train." + std::string(key) +

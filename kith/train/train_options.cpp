@@ -21,6 +21,10 @@ void TrainOptions::describe(OptionSet& set) {
   set.add("checkpoint_steps", checkpoint_steps,
           "A checkpoint after this many steps; 0: only after each epoch.")
       .range(0);
+  set.add("keep_every", keep_every,
+          "The weights after every so many epochs are kept, besides the last "
+          "and the best; 0: no others.")
+      .range(0);
   set.add("sub_batch", sub_batch,
           "Images that go through the network at a time; the loss still sees "
           "the whole batch. 0: the batch.")
@@ -40,6 +44,10 @@ void TrainOptions::describe(OptionSet& set) {
   set.add("steps", steps,
           "Training ends after this many steps, the schedule unchanged; 0: "
           "after the last epoch.")
+      .range(0);
+  set.add("patience", patience,
+          "Training ends early when eval.best has not become better for this "
+          "many epochs; 0: never. Needs eval.every.")
       .range(0);
   set.add("validation", validation,
           "This share of the training classes, the last in order, validates: "
@@ -97,9 +105,10 @@ void EvalOptions::describe(OptionSet& set) {
           "published with, or standard.")
       .choices(protocol_registry().names());
   set.add("split", split,
-          "Split that is evaluated; auto: validation if there is one, else "
-          "test. none: training has no evaluation, as for data that is tested "
-          "elsewhere.")
+          "Split that is evaluated and chosen on. auto: if the data have "
+          "validation images, these, and at the end of training the best "
+          "checkpoint once on test; else test. none: training has no "
+          "evaluation, as for data that is tested elsewhere.")
       .choices({"auto", "test", "validation", "train", "none"});
   set.add("metrics", metrics,
           "Metrics, such as recall_any@1,10 or map_at_r; none: those that the "
@@ -110,8 +119,8 @@ void EvalOptions::describe(OptionSet& set) {
   set.add("every", every, "Evaluate after this many epochs; 0: at the end.")
       .range(0);
   set.add("before", before,
-          "The network is evaluated before training too, at epoch 0; it is "
-          "never the best.");
+          "The network is evaluated before training too, at epoch 0; if no "
+          "epoch is better, it is the best.");
   set.add("batch", batch, "Images embedded at a time.").range(1);
   descriptor.describe(set);
 }

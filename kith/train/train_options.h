@@ -17,11 +17,13 @@ struct TrainOptions {
   int64_t workers = 0;
   int64_t prefetch = 2;
   int64_t checkpoint_steps = 0;
+  int64_t keep_every = 0;
   int64_t sub_batch = 0;
   std::string keep_graphs = "auto";
   int64_t head_epochs = 0;
   int64_t stop_epoch = 0;
   int64_t steps = 0;
+  int64_t patience = 0;
   double validation = 0.0;
   bool final = true;
   int64_t folds = 0;
@@ -40,8 +42,8 @@ struct TrainOptions {
   /// stop_epoch if it is set.
   int64_t last_epoch() const;
 
-  /// The key that says when training ends: "train.epochs", or one that ends it
-  /// earlier.
+  /// The key that says when training ends at the latest: "train.epochs", or one
+  /// that ends it earlier.
   const char* end_key() const;
 
   void describe(OptionSet& set);

@@ -9,6 +9,8 @@
 #include "kith/core/timer.h"
 #include "kith/data/cache.h"
 #include "kith/ops/upload.h"
+#include "kith/train/check_training.h"
+#include "kith/train/final_test.h"
 #include "kith/train/gradient_watch.h"
 #include "kith/train/run_book.h"
 #include "kith/train/start_weights.h"
@@ -28,61 +30,6 @@ LoaderOptions loader_options(const TrainOptions& train, c10::Device device) {
   LoaderOptions loader{worker_count(train.workers), train.prefetch};
   if (device.is_cuda()) loader.allocate = page_locked;
   return loader;
-}
-
-/// DataError if there is nothing to train on.
-void check_has_images(const TrainingSplit& split, const RunConfig& config) {
-  if (!split.images().empty()) return;
-  const ConfigNode* path = config.section("data").find("path");
-  throw DataError(
-      "the train split has no images" +
-      (path == nullptr ? "" : " (data.path: " + path->scalar + ")"));
-}
-
-/// ConfigError if parts that are right by themselves do not go together.
-void check_fit(const TrainOptions& train, const Sampler& sampler,
-               const EmbeddingNet& net) {
-  if (sampler.wants_pool() && train.mixup > 0) {
-    throw ConfigError(
-        "'train.mixup' gives embeddings of mixed pictures, and this sampler "
-        "chooses by those of single ones: use one or the other");
-  }
-  if (net.input().any_shape() && train.mixup > 0) {
-    throw ConfigError(
-        "'train.mixup' mixes pictures of one size, and with "
-        "'model.input.long_side' their sizes differ: use one or the other");
-  }
-  if (!net.has_head() && train.head_epochs > 0) {
-    throw ConfigError(
-        "'train.head_epochs' trains the head alone, and a network of your own "
-        "has none that kith knows of: set it to 0");
-  }
-}
-
-/// What would only be found after the first epochs, when the network is
-/// evaluated: ConfigError or DataError. Warns of traps in the log.
-void check_training(const RunConfig& config, const DataSet& data,
-                    const Protocol& protocol, EmbeddingNet& net) {
-  config.eval.descriptor.check(net.backbone());
-  const bool evaluates = config.eval.evaluates();
-  if (evaluates) {
-    eval_tasks(protocol, data.list(), eval_split(config.eval, data.list()));
-  }
-  net.train();
-  const bool in_parts = config.train.sub_batch > 0 || net.input().any_shape();
-  if (in_parts && !gathered_statistics(net).empty()) {
-    log_warning(
-        "batch norm takes its statistics from each part of train.sub_batch "
-        "images, or of one size, so gradients are not those of the whole "
-        "batch; model.bn: stats keeps the statistics fixed");
-  }
-  if (config.eval.every > 0 && evaluates &&
-      eval_split(config.eval, data.list()) == Split::kTest) {
-    log_warning(
-        "the best checkpoint is picked on the test split, which flatters it: "
-        "report the last one, or choose on held-out training classes with "
-        "train.validation");
-  }
 }
 
 }  // namespace
@@ -142,6 +89,10 @@ Trainer::Trainer(Training training, const DataSet& data,
                 [this] { return objective_->parameters(); }},
       folder);
   check_training(config_, data, evaluator_->protocol(), *net_);
+  if (auto options =
+          final_test_options(config_, data, evaluator_->protocol())) {
+    tester_ = std::make_unique<Evaluator>(data, std::move(*options));
+  }
 }
 
 Trainer::~Trainer() = default;
@@ -193,7 +144,10 @@ void Trainer::start_weights() {
 
 int64_t Trainer::steps_done() const { return book_->state().step; }
 
-int64_t Trainer::best_epoch() const { return book_->best_epoch(); }
+std::optional<BestPoint> Trainer::best_trained() const {
+  return best_point(book_->state().history, config_.eval.best,
+                    /*with_untrained=*/false);
+}
 
 void Trainer::resume(const ResumeOptions& options) {
   if (!book_->resume(options)) return;
@@ -236,11 +190,14 @@ EvalResult Trainer::train_to_end() {
   start_weights();
   const bool evaluates = config_.eval.evaluates();
   const RunState& state = book_->state();
-  if (book_->is_finished() && !book_->is_evaluation_due()) {
+  const bool is_over = book_->is_finished() && !book_->is_evaluation_due();
+  if (is_over && !(tester_ && book_->is_test_due())) {
+    const bool out_of_patience = book_->ended_by() == "train.patience";
     log_info("the run is finished: " + std::to_string(state.epoch) +
-             " epochs, " + std::to_string(state.step) +
-             " steps; resumed with a larger " + config_.train.end_key() +
-             " it goes on");
+             " epochs, " + std::to_string(state.step) + " steps" +
+             (out_of_patience ? "; " + book_->patience_text() : "") +
+             "; resumed with a larger " + book_->ended_by() +
+             (out_of_patience ? ", or with 0 for none," : "") + " it goes on");
     book_->write_metrics();
     return evaluates ? evaluate_now() : EvalResult();
   }
@@ -252,7 +209,7 @@ EvalResult Trainer::train_to_end() {
              std::to_string(config_.train.epochs) + " of the whole network");
   }
   if (config_.eval.before && state.is_new()) {
-    record_evaluation();
+    book_->keep_if_best(record_evaluation());
     book_->save_last();
   }
   EvalResult result;
@@ -261,17 +218,27 @@ EvalResult Trainer::train_to_end() {
       result = record_evaluation();
       book_->keep_if_best(result);
     }
+    book_->keep_epoch();
     book_->save_last();
   };
-  if (book_->is_evaluation_due()) finish_epoch();  // it was stopped before
+  if (book_->is_evaluation_due()) {  // it was stopped before
+    finish_epoch();
+  } else {
+    book_->keep_epoch(/*again=*/false);
+  }
   while (!book_->is_finished()) {
     train_epoch();
     if (is_stop_asked()) stop_here();
     finish_epoch();
   }
+  book_->tell_end();
+  if (tester_ && book_->is_test_due()) {
+    record_test();
+    book_->save_last();
+  }
   book_->write_metrics();
   log_info(totals_->summary());
-  return result;
+  return is_over && evaluates ? evaluate_now() : result;
 }
 
 void Trainer::start_progress(const Epoch& epoch) {
@@ -362,6 +329,7 @@ EvalResult Trainer::record_evaluation() {
   Evaluation now;
   now.epoch = book_->state().epoch;
   now.step = book_->state().step;
+  now.on = split_name(evaluator_->split());
   try {
     now.split = embed_now();
   } catch (const RunError& error) {
@@ -371,6 +339,34 @@ EvalResult Trainer::record_evaluation() {
   now.seconds = timer.seconds();
   book_->write(now);
   return now.result;
+}
+
+/// The network is the last again afterwards, also if it is stopped here.
+void Trainer::record_test() {
+  const Timer timer;
+  const BestPoint& best = *book_->state().best;
+  Evaluation test;
+  test.epoch = best.epoch;
+  test.step = best.step;
+  test.on = split_name(tester_->split());
+  {
+    const KeptWeights last(*net_);
+    try {
+      book_->load_best();
+    } catch (const DataError& error) {
+      log_warning(std::string("the test split is not evaluated: ") +
+                  error.what());
+      return;
+    }
+    StoppableProgress progress(progress_, stop_);
+    EmbedOptions options = embed_options();
+    options.network =
+        "the best checkpoint, of epoch " + std::to_string(best.epoch);
+    test.split = tester_->embed(*net_, options, progress);
+  }
+  test.result = tester_->score(test.split);
+  test.seconds = timer.seconds();
+  book_->write_test(test);
 }
 
 }  // namespace kith

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -72,7 +73,9 @@ class Trainer {
   void resume(const ResumeOptions& options = {});
 
   /// Trains to the end and returns the last evaluation, which is empty if
-  /// `eval.split` is none. Throws RunError on NaN, or if memory does not
+  /// `eval.split` is none. If that is of the validation split and the data have
+  /// a test split, the best network is evaluated on it once, at the end (see
+  /// RunMetrics::test). Throws RunError on NaN, or if memory does not
   /// suffice, and RunStopped if a stop was asked for.
   EvalResult run(StopRequest stop = nullptr);
 
@@ -84,8 +87,9 @@ class Trainer {
   const RunConfig& config() const { return config_; }
   int64_t steps_done() const;
 
-  /// The epoch of the best evaluation so far; 0 if there was none.
-  int64_t best_epoch() const;
+  /// The best of the evaluations after an epoch, with which the network before
+  /// training is not compared.
+  std::optional<BestPoint> best_trained() const;
 
   /// The evaluation split, embedded by the network as it is.
   EmbeddedSplit embed_now();
@@ -107,6 +111,7 @@ class Trainer {
   bool is_stop_asked() const { return stop_ != nullptr && *stop_; }
   [[noreturn]] void stop_here();
   EvalResult record_evaluation();
+  void record_test();
 
   RunConfig config_;
   const DataSet& data_;
@@ -119,6 +124,7 @@ class Trainer {
   std::unique_ptr<RunGuard> guard_;
   std::shared_ptr<Schedule> schedule_;
   std::unique_ptr<Evaluator> evaluator_;
+  std::unique_ptr<Evaluator> tester_;  ///< Null: the test split is not for it.
   std::unique_ptr<EpochFeed> feed_;
   std::unique_ptr<Objective> objective_;
   std::shared_ptr<Optimizer> optimizer_;

@@ -230,6 +230,14 @@ TEST(RunSection, HasFactsAndTheConfiguration) {
   EXPECT_THAT(html, HasSubstr("csv, in data/glyphs"));
   EXPECT_THAT(html, HasSubstr("50.00% at epoch 4"));
   EXPECT_THAT(html, HasSubstr(">finished<"));
+  EXPECT_THAT(html, Not(HasSubstr("Test split")));
+  report.runs[0].ended_by = "train.patience";
+  report.runs[0].test =
+      TestPoint{4, 40, 90, {{}, "", {{"recall_any@1", 0.25}, {"x", 2}}}};
+  const std::string tested = run_section(report);
+  EXPECT_THAT(tested, HasSubstr("finished early, by train.patience"));
+  EXPECT_THAT(tested, HasSubstr("recall_any@1 25.00%, x 2 (best checkpoint, "
+                                "epoch 4)"));
   EXPECT_THAT(html, HasSubstr("<summary>The whole configuration</summary>"));
   EXPECT_THAT(html, HasSubstr("t2: 0.05"));
   report.runs[0].finished = false;

@@ -84,17 +84,19 @@ TEST(Report, WithoutInsightSaysWhy) {
   }
 }
 
-TEST(Report, SaysThatItIsOfTheBestNetworksAndHowTheyWereChosen) {
+TEST(Report, SaysWhichNetworksItIsOfAndHowTheBestWasChosen) {
   Report report = synthetic(2);
   report.runs[1].best =
       "recall_any@1 90.00% at epoch 3, chosen on the test "
       "split";
   EXPECT_EQ(count_of(render_report(report), "class=\"missing\""), 0);
-  report.best_networks = true;
+  report.other_networks = true;
+  report.insights[1].network = "checkpoint of epoch 2";
   const std::string html = render_report(report);
   EXPECT_EQ(count_of(html, "class=\"missing\""), 2);
-  EXPECT_THAT(html, HasSubstr("of the best checkpoint, recall_any@1 90.00% at "
-                              "epoch 3, chosen on the test split;"));
+  EXPECT_THAT(html, HasSubstr("of the checkpoint of epoch 2; the best "
+                              "evaluation is recall_any@1 90.00% at epoch 3, "
+                              "chosen on the test split."));
 }
 
 TEST(Report, HasEveryAlbumPictureOnce) {

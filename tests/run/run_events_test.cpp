@@ -59,12 +59,13 @@ TEST(RunEvents, HoldEveryStepAndEvaluation) {
     EXPECT_EQ(count(files[0], tag), 9) << tag;
   }
   for (const char* tag :
-       {"eval/recall_any@1", "eval/intra", "time/evaluation", "eval/examples",
-        "eval/similarity/positive", "eval/similarity/negative"}) {
+       {"eval/test/recall_any@1", "eval/test/intra", "time/evaluation",
+        "eval/test/examples", "eval/test/similarity/positive",
+        "eval/test/similarity/negative"}) {
     EXPECT_EQ(count(files[0], tag), 4) << tag;
   }
   EXPECT_EQ(count(files[0], "time/sampler"), 3);
-  EXPECT_EQ(count(files[0], "eval/spectrum"), 0);
+  EXPECT_EQ(count(files[0], "eval/test/spectrum"), 0);
 }
 
 TEST(RunEvents, AreFewerIfLessIsLogged) {
@@ -73,8 +74,8 @@ TEST(RunEvents, AreFewerIfLessIsLogged) {
   const std::vector<std::string> files = event_files(folder);
   ASSERT_EQ(files.size(), 1u);
   EXPECT_EQ(count(files[0], "train/loss"), 2);
-  EXPECT_EQ(count(files[0], "eval/examples"), 0);
-  EXPECT_EQ(count(files[0], "eval/similarity/positive"), 1);
+  EXPECT_EQ(count(files[0], "eval/test/examples"), 0);
+  EXPECT_EQ(count(files[0], "eval/test/similarity/positive"), 1);
 }
 
 TEST(RunEvents, AFinishedRunThatIsResumedHasNoMore) {

@@ -221,6 +221,36 @@ TEST_F(RunFiles, ARunWithoutEvaluationsHasNone) {
   EXPECT_TRUE(metrics.history.empty());
 }
 
+TEST_F(RunFiles, WhatEndedARunAndItsTestAreReadAsTheyWereWritten) {
+  const StoredEval eval{{}, "rules", {{"map", 0.5}}};
+  RunMetrics metrics{"standard", "validation"};
+  metrics.best = BestPoint{"map", 0.5, 1, 20};
+  metrics.chosen_on = "validation";
+  metrics.ended_by = "train.patience";
+  metrics.test = TestPoint{1, 20, 40, eval};
+  metrics.history = {{1, 20, eval}, {2, 40, eval}};
+  write_run_metrics(dir_.file("metrics.json"), metrics);
+  const RunMetrics read = read_run_metrics(dir_.file("metrics.json"));
+  EXPECT_EQ(read.chosen_on, "validation");
+  EXPECT_EQ(read.ended_by, "train.patience");
+  EXPECT_EQ(read.test.value().epoch, 1);
+  EXPECT_EQ(read.test.value().step, 20);
+  EXPECT_EQ(read.test.value().after, 40);
+  EXPECT_EQ(read.test.value().found.at("map"), 0.5);
+}
+
+TEST_F(RunFiles, TheBestIsTheFirstOfEqualOnes) {
+  const auto point = [](int64_t epoch, double value) {
+    return RunPoint{epoch, 10 * epoch, {{}, "", {{"map", value}}}};
+  };
+  const std::vector<RunPoint> history = {point(0, 0.5), point(1, 0.25),
+                                         point(2, NAN), point(3, 0.375),
+                                         point(4, 0.375)};
+  EXPECT_EQ(best_point(history, "map", true).value().epoch, 0);
+  EXPECT_EQ(best_point(history, "map", false).value().epoch, 3);
+  EXPECT_FALSE(best_point(history, "recall_any@1", true));
+}
+
 TEST_F(RunFiles, TheStateOfARunOfAnEarlierVersionIsReadAndWrittenTheSame) {
   const std::string text =
       R"({"epoch":1,"step_in_epoch":2,"step":5,"threads":)" +
@@ -254,7 +284,8 @@ TEST_F(RunFiles, ALogIsReadAsItWasWritten) {
   {
     RunLog log(dir_.file("log.jsonl"), -1);
     log.write(step);
-    log.write(point, 1.5);
+    log.write(point, "validation", 1.5);
+    log.write(TestPoint{1, 2, 3, point.found}, 0.5);
   }
   const RunLogFile log = read_run_log(dir_.file("log.jsonl"));
   ASSERT_EQ(log.steps.size(), 1u);
@@ -271,9 +302,18 @@ TEST_F(RunFiles, ALogIsReadAsItWasWritten) {
   EXPECT_EQ(log.evals[0].metrics.at("map"), 0.75);
   EXPECT_TRUE(std::isnan(log.evals[0].metrics.at("rho")));
   EXPECT_EQ(log.last.rules, "rules");
+  EXPECT_EQ(log.split, "validation");
+  EXPECT_EQ(log.test.value().epoch, 1);
+  EXPECT_EQ(log.test.value().step, 2);
+  EXPECT_EQ(log.test.value().after, 3);
+  EXPECT_EQ(log.test.value().found.at("map"), 0.75);
 }
 
 TEST_F(RunFiles, EpochsAndEvaluationsAreListed) {
+  for (const char* folder :
+       {"checkpoints", "eval/a/deeper", "eval/b", "eval/c"}) {
+    std::filesystem::create_directories(dir_.file(folder));
+  }
   for (const char* name :
        {"epoch-12", "epoch-3", "epoch-x", "epoch-", "best"}) {
     dir_.write("checkpoints/" + std::string(name) + ".safetensors", "");

@@ -36,7 +36,7 @@ class RunLogTest : public ::testing::Test {
   void write_steps(int64_t last) const {
     RunLog log(path(), 0);
     for (int64_t step = 1; step <= last; ++step) log.write(record(step));
-    log.write({2, last, {{}, "", {{"recall_any@1", 0.5}}}}, 1.5);
+    log.write({2, last, {{}, "", {{"recall_any@1", 0.5}}}}, "test", 1.5);
   }
 
   TempDir folder_;
@@ -104,7 +104,7 @@ TEST_F(RunLogTest, ANewRunStartsEmpty) {
 }
 
 TEST_F(RunLogTest, AnEvaluationBeforeTrainingIsKeptIfItsCheckpointWas) {
-  { RunLog(path(), -1).write(RunPoint(), 1); }
+  { RunLog(path(), -1).write(RunPoint(), "test", 1); }
   const std::string before = text();
   EXPECT_NE(before, "");
   { RunLog log(path(), 0); }

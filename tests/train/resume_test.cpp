@@ -266,9 +266,9 @@ TEST(ResumedRun, MayChangeHowTheWorkIsDone) {
   const MemorySet data = make_pictures();
   const TempDir folder;
   ASSERT_TRUE(run_interrupted(tiny_config({}), data, folder, 12));
-  const RunConfig other =
-      tiny_config({"train.workers=1", "train.prefetch=0",
-                   "train.checkpoint_steps=1", "log.every=2", "log.examples=0"});
+  const RunConfig other = tiny_config({"train.workers=1", "train.prefetch=0",
+                                       "train.checkpoint_steps=1",
+                                       "log.every=2", "log.examples=0"});
   ASSERT_FALSE(run_interrupted(other, data, folder, -1));
   EXPECT_EQ(outcome(folder).metrics,
             uninterrupted(tiny_config({}), data).metrics);

@@ -105,7 +105,9 @@ TEST_F(TrainerTest, AnEvaluationBeforeTrainingChangesNothingElse) {
   EXPECT_EQ(metrics.at("history").at(0).at("step"), 0);
   EXPECT_GT(metrics.at("best").at("epoch"), 0);
   EXPECT_EQ(metrics.at("last").at("step"), 9);
-  EXPECT_EQ(log.notes().front().rfind("before training\n", 0), 0u);
+  EXPECT_EQ(log.notes().front().rfind(
+                "before training: test split, protocol standard\n", 0),
+            0u);
 
   const TempDir without;
   const RunConfig config = tiny_config();
@@ -122,8 +124,14 @@ TEST_F(TrainerTest, TellsEachEvaluation) {
   train(tiny_config({"train.epochs=2"}));
   const std::vector<std::string>& notes = log.notes();
   ASSERT_EQ(notes.size(), 3u);  // the last one: what it took
-  EXPECT_EQ(notes[0].rfind("after epoch 1, step 3\n", 0), 0u) << notes[0];
-  EXPECT_EQ(notes[1].rfind("after epoch 2, step 6\n", 0), 0u) << notes[1];
+  EXPECT_EQ(notes[0].rfind(
+                "after epoch 1, step 3: test split, protocol standard\n", 0),
+            0u)
+      << notes[0];
+  EXPECT_EQ(notes[1].rfind(
+                "after epoch 2, step 6: test split, protocol standard\n", 0),
+            0u)
+      << notes[1];
   EXPECT_EQ(notes[0].find("change"), std::string::npos) << notes[0];
   EXPECT_NE(notes[1].find("change"), std::string::npos) << notes[1];
   EXPECT_NE(notes[1].find("\n  recall_any@1 "), std::string::npos) << notes[1];
@@ -209,7 +217,7 @@ TEST_F(TrainerTest, AnUndefinedValueIsNeverTheBest) {
   const LogCapture log;
   Trainer trainer(config, data, folder_.path(), c10::kCPU, silent_progress());
   trainer.run();
-  EXPECT_EQ(trainer.best_epoch(), 0);
+  EXPECT_FALSE(trainer.best_trained());
   EXPECT_TRUE(Json::parse(text("metrics.json")).at("best").is_null());
   EXPECT_FALSE(
       std::filesystem::exists(folder_.file("checkpoints/best.safetensors")));

@@ -4,6 +4,7 @@
 
 #include "kith/core/number_text.h"
 #include "kith/core/options.h"
+#include "kith/report/metric_record.h"
 #include "kith/report/page_parts.h"
 #include "kith/report/section.h"
 
@@ -46,7 +47,11 @@ std::string epochs_of(const RunRecord& run) {
 
 /// How far the run is.
 std::string state_of(const RunRecord& run) {
-  if (run.finished) return "finished";
+  if (run.finished) {
+    return run.ended_by == "train.patience"
+               ? "finished early, by train.patience"
+               : "finished";
+  }
   if (run.steps.empty()) return "not finished: no step is logged";
   const LoggedStep& last = run.steps.back();
   const std::string epochs = epochs_of(run);
@@ -73,6 +78,20 @@ std::string left_out_of(const RunRecord& run) {
   return run.left_out.empty() ? std::string(kDash) : run.left_out;
 }
 
+/// The best network on the test split, which it was not chosen on.
+std::string test_of_run(const RunRecord& run) {
+  if (!run.test) return kDash;
+  std::vector<std::string> texts;
+  for (const StoredMetric& metric : run.test->found.metrics) {
+    if (metric.is_list()) continue;
+    const RecordedMetric known = known_metric(metric.name, metric.value);
+    texts.push_back(metric.name + " " +
+                    metric_text(metric.value, known.is_share));
+  }
+  return join(texts) + " (best checkpoint, epoch " +
+         count_text(run.test->epoch) + ")";
+}
+
 using Text = std::string (*)(const RunRecord& run);
 
 struct Row {
@@ -88,6 +107,7 @@ const std::vector<Row>& rows() {
        [](const RunRecord& run) {
          return run.best.empty() ? std::string(kDash) : run.best;
        }},
+      {"Test split", test_of_run},
       {"Data",
        [](const RunRecord& run) {
          return facts_text(run, {{"", "data.name"}, {"in", "data.path"}});
@@ -151,7 +171,11 @@ std::string run_section(const Report& report) {
   const bool any_left_out =
       std::any_of(report.runs.begin(), report.runs.end(),
                   [](const RunRecord& run) { return !run.left_out.empty(); });
+  const bool any_tested =
+      std::any_of(report.runs.begin(), report.runs.end(),
+                  [](const RunRecord& run) { return run.test.has_value(); });
   for (const Row& row : rows()) {
+    if (row.text == test_of_run && !any_tested) continue;
     if (row.text == left_out_of && !any_left_out) continue;
     if (row.text == changes_of && !any_changed) continue;
     std::vector<HtmlCell> cells = {{row.title, ""}};

@@ -66,6 +66,11 @@ OrderedJson json_of(const RunPoint& point);
 std::optional<BestPoint> best_of(const OrderedJson& object);
 OrderedJson json_of(const std::optional<BestPoint>& best);
 
+/// {"checkpoint": "best", "epoch": ..., "step": ..., "after_step": ...,
+/// "split": "test", "queries": ...}, or null.
+std::optional<TestPoint> test_of(const OrderedJson& object);
+OrderedJson json_of(const TestPoint& test);
+
 /// {"epoch": ..., "step": ..., "key": ..., "old": ..., "new": ...}
 RunChange change_of(const OrderedJson& object);
 OrderedJson json_of(const RunChange& change);

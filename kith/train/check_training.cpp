@@ -1,0 +1,72 @@
+#include "kith/train/check_training.h"
+
+#include "kith/core/error.h"
+#include "kith/core/log.h"
+#include "kith/train/multistage.h"
+
+namespace kith {
+namespace {
+
+/// Says of a patience that it cannot end the run.
+void tell_patience(const TrainOptions& train) {
+  if (train.patience == 0 || train.patience < train.last_epoch()) return;
+  log_info("train.patience is " + std::to_string(train.patience) +
+           ", so it does not end a run of " +
+           std::to_string(train.last_epoch()) + " epochs");
+}
+
+}  // namespace
+
+void check_has_images(const TrainingSplit& split, const RunConfig& config) {
+  if (!split.images().empty()) return;
+  const ConfigNode* path = config.section("data").find("path");
+  throw DataError(
+      "the train split has no images" +
+      (path == nullptr ? "" : " (data.path: " + path->scalar + ")"));
+}
+
+void check_fit(const TrainOptions& train, const Sampler& sampler,
+               const EmbeddingNet& net) {
+  if (sampler.wants_pool() && train.mixup > 0) {
+    throw ConfigError(
+        "'train.mixup' gives embeddings of mixed pictures, and this sampler "
+        "chooses by those of single ones: use one or the other");
+  }
+  if (net.input().any_shape() && train.mixup > 0) {
+    throw ConfigError(
+        "'train.mixup' mixes pictures of one size, and with "
+        "'model.input.long_side' their sizes differ: use one or the other");
+  }
+  if (!net.has_head() && train.head_epochs > 0) {
+    throw ConfigError(
+        "'train.head_epochs' trains the head alone, and a network of your own "
+        "has none that kith knows of: set it to 0");
+  }
+}
+
+void check_training(const RunConfig& config, const DataSet& data,
+                    const Protocol& protocol, EmbeddingNet& net) {
+  config.eval.descriptor.check(net.backbone());
+  const bool evaluates = config.eval.evaluates();
+  if (evaluates) {
+    eval_tasks(protocol, data.list(), eval_split(config.eval, data.list()));
+  }
+  net.train();
+  const bool in_parts = config.train.sub_batch > 0 || net.input().any_shape();
+  if (in_parts && !gathered_statistics(net).empty()) {
+    log_warning(
+        "batch norm takes its statistics from each part of train.sub_batch "
+        "images, or of one size, so gradients are not those of the whole "
+        "batch; model.bn: stats keeps the statistics fixed");
+  }
+  if (config.eval.every > 0 && evaluates &&
+      eval_split(config.eval, data.list()) == Split::kTest) {
+    log_warning(
+        "the best checkpoint is picked on the test split, which flatters it: "
+        "report the last one, or choose on validation images of the data or on "
+        "held-out training classes (train.validation)");
+  }
+  tell_patience(config.train);
+}
+
+}  // namespace kith
