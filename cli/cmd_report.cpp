@@ -133,8 +133,7 @@ void run_report(const ReportFlags& flags) {
   ReportOptions options = flags.options;
   options.made_by =
       std::string("kith ") + kVersion + " with " + command_line(flags);
-  options.duplicates_hint =
-      "They were not looked for: kith eval RUN --diagnostics does.";
+  options.duplicates_hint = "kith eval RUN --diagnostics does";
   options.network = !flags.no_network;
   options.insight.seed = static_cast<uint64_t>(flags.seed);
   Report report = make_report(options, device, progress_bar());

@@ -132,7 +132,8 @@ void run_command(const SweepFlags& flags) {
   const std::vector<std::string> failed =
       run_sweep(study, runs, sweep_options(flags, out), progress_bar());
   log_info("the study is in " + out +
-           " (table.md, table.csv, table.tex, results.json)");
+           " (table.md, table.csv, table.tex, results.json); kith report " +
+           shell_word(out) + " shows it in a page");
   print_results(flags, study, runs, out);
   if (!failed.empty()) {
     throw RunError(std::to_string(failed.size()) + " of " +

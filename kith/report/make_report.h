@@ -16,9 +16,8 @@ struct ReportOptions {
   std::vector<std::string> names = {};  ///< One for each; empty: the folders'.
   std::string title = {};               ///< Empty: from the names of the runs.
   std::string made_by = "kith";         ///< For the foot of the page.
-  /// What the page says of runs whose near duplicates were not looked for.
-  std::string duplicates_hint =
-      "They were not looked for: an evaluation with diagnostics does.";
+  /// What looks for near duplicates, for runs in which nothing did.
+  std::string duplicates_hint = "an evaluation with diagnostics does";
   std::string checkpoint = "last";  ///< See choose_checkpoint().
   bool network = true;  ///< False: only what the folders say themselves.
   InsightOptions insight = {};

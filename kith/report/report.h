@@ -15,7 +15,7 @@ struct Report {
   std::vector<RunInsight> insights;  ///< One per run.
   std::vector<ImageGroup> groups;    ///< Every run with insight is in one.
   bool other_networks = false;       ///< Insights are not of the last ones.
-  /// How near duplicates are looked for, where they were not; may be empty.
+  /// What looks for near duplicates, where nothing did; may be empty.
   std::string duplicates_hint;
   std::string made_by;  ///< "kith 0.1 with kith report a b"
 };

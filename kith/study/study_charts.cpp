@@ -6,6 +6,7 @@
 
 #include "kith/chart/dot_chart.h"
 #include "kith/chart/mark_chart.h"
+#include "kith/chart/svg.h"
 #include "kith/core/error.h"
 #include "kith/core/path.h"
 #include "kith/eval/metric.h"
@@ -98,8 +99,20 @@ MarkChart curve_chart(const std::string& title, const std::string& y_label) {
   chart.title = title;
   chart.x_label = "epoch";
   chart.y_label = y_label;
-  chart.width = 640.0;
+  chart.width = kSvgWidth;
   return chart;
+}
+
+/// Draws the curves. Of few epochs each has its tick, for there is no
+/// epoch 1.5.
+std::string draw_curves(MarkChart& chart) {
+  constexpr size_t kMostTicks = 20;
+  size_t most = 0;
+  for (const MarkSeries& series : chart.series) {
+    most = std::max(most, series.marks.size());
+  }
+  chart.ticks_at_marks = most <= kMostTicks;
+  return mark_chart(chart);
 }
 
 /// A metric by epoch, if some run was tested often enough.
@@ -115,7 +128,7 @@ std::string metric_curves(const StudyResults& results,
     chart.series.push_back(band(values, unit_of(metric),
                                 row_name(*results.study, rows[i]->labels), i));
   }
-  return has_course ? chart_figure("metric-" + metric, mark_chart(chart)) : "";
+  return has_course ? chart_figure("metric-" + metric, draw_curves(chart)) : "";
 }
 
 std::string loss_curves(const StudyResults& results,
@@ -129,7 +142,7 @@ std::string loss_curves(const StudyResults& results,
     chart.series.push_back(
         band(values, 1.0, row_name(*results.study, rows[i]->labels), i));
   }
-  return has_course ? chart_figure("loss", mark_chart(chart)) : "";
+  return has_course ? chart_figure("loss", draw_curves(chart)) : "";
 }
 
 std::string which_are_drawn(size_t drawn, size_t all) {
@@ -200,16 +213,11 @@ std::string study_curves_html(const StudyResults& results,
     const std::string chart = metric_curves(results, rows, metric);
     (first.empty() ? first : others) += chart;
   }
-  std::string html;
-  if (!first.empty())
-    html += "<div class=\"charts wide\">\n" + first + "</div>\n";
-  const std::string losses = loss_curves(results, rows);
-  if (!losses.empty()) {
-    html += "<div class=\"charts wide\">\n" + losses + "</div>\n";
-  }
+  std::string html = first + loss_curves(results, rows);
+  if (!html.empty()) html = "<div class=\"charts\">\n" + html + "</div>\n";
   if (!others.empty()) {
     html += folded("The other metrics by epoch",
-                   "<div class=\"charts wide\">\n" + others + "</div>\n");
+                   "<div class=\"charts\">\n" + others + "</div>\n");
   }
   if (html.empty()) return "";
   return html +

@@ -103,11 +103,13 @@ class PageOfStudy {
   }
 
   std::string lead(const StudyPage& page) const {
-    std::string text =
-        page.finished == page.runs
-            ? "All " + count_text(page.runs)
-            : count_text(page.finished) + " of " + count_text(page.runs);
-    text += page.runs == 1 ? " run is finished." : " runs are finished.";
+    std::string text = count_text(page.finished) + " of " +
+                       count_text(page.runs) + " runs are finished.";
+    if (page.finished == page.runs) {
+      text = page.runs == 1
+                 ? "The run is finished."
+                 : "All " + count_text(page.runs) + " runs are finished.";
+    }
     const auto rows = best_rows(study_, summary_);
     if (rows.empty()) return text;
     return text + " Best by " + metric_ + ": " +
@@ -197,7 +199,7 @@ class PageOfStudy {
                     std::to_string(summary_.rows.size()) +
                     " combinations; table.csv in the study's folder has all.");
     }
-    return "<div class=\"metrics\">\n" + html_table(table) +
+    return "<div class=\"metrics study\">\n" + html_table(table) +
            "</div>\n<div class=\"rules\">\n" + notes + "</div>\n";
   }
 

@@ -194,8 +194,9 @@ TEST(LookalikesSection, HasPairsWithBothPictures) {
 
 TEST(DuplicatesSection, HasPicturesOrPathsOrSaysHowToLook) {
   Report report = synthetic(1);
-  report.duplicates_hint = "Look for them.";
-  EXPECT_EQ(duplicates_section(report), note("Look for them."));
+  report.duplicates_hint = "looking does";
+  EXPECT_EQ(duplicates_section(report),
+            note("They were not looked for: looking does."));
   StoredDuplicates found;
   found.count = 1200;
   found.test_images = 2;
@@ -208,7 +209,12 @@ TEST(DuplicatesSection, HasPicturesOrPathsOrSaysHowToLook) {
               HasSubstr("2 test images are near duplicates of 3 training "
                         "images, in 1,200 pairs."));
   EXPECT_THAT(names, HasSubstr("&lt;a&gt;.png"));
-  EXPECT_THAT(names, Not(HasSubstr("Look for them.")));
+  EXPECT_THAT(names, Not(HasSubstr("looking does")));
+  Report two = synthetic(2);
+  two.duplicates_hint = "looking does";
+  two.runs[0].duplicates = found;
+  EXPECT_THAT(duplicates_section(two),
+              HasSubstr("Not looked for in run b: looking does."));
   report.insights[0].duplicates = {{3, 4, 1.0}};
   const std::string pictures = duplicates_section(report);
   EXPECT_EQ(markup_fault(pictures), "");

@@ -136,6 +136,7 @@ TEST_F(StudyFolder, OfManyRunsStaysSmall) {
 TEST_F(StudyFolder, LinksFromWhereThePageLies) {
   make("[1]", "[0]");
   finish("1/seed-0", 0.75);
+  EXPECT_THAT(page().lead, HasSubstr("The run is finished."));
   const std::string html =
       make_study_page({.study = out(), .out = folder_.file("a b/page.html")})
           .html;

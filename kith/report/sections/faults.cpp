@@ -6,6 +6,7 @@
 #include "kith/chart/axis.h"
 #include "kith/chart/html.h"
 #include "kith/core/number_text.h"
+#include "kith/core/options.h"
 #include "kith/report/page_parts.h"
 #include "kith/report/pictures.h"
 #include "kith/report/section.h"
@@ -144,11 +145,13 @@ std::string hubs_section(const Report& report) {
 
 std::string duplicates_section(const Report& report) {
   std::string html;
-  bool missing = false;
+  std::vector<std::string> missing;
   for (size_t run = 0; run < report.runs.size(); ++run) {
     const std::optional<StoredDuplicates>& found = report.runs[run].duplicates;
-    missing = missing || !found;
-    if (!found) continue;
+    if (!found) {
+      missing.push_back(report.runs[run].name);
+      continue;
+    }
     if (report.runs.size() > 1) html += heading(3, run_name(report, run));
     html +=
         note(found->count == 0 ? "There are none."
@@ -160,10 +163,10 @@ std::string duplicates_section(const Report& report) {
     if (!found->pairs.empty()) html += duplicate_table(report, run);
     html += note(found->rule.empty() ? "" : "Rule: " + found->rule + ".");
   }
-  if (missing && !report.duplicates_hint.empty()) {
-    html += note(report.duplicates_hint);
-  }
-  return html;
+  if (missing.empty() || report.duplicates_hint.empty()) return html;
+  return html + note((html.empty() ? "They were not looked for"
+                                   : "Not looked for in " + join(missing)) +
+                     ": " + report.duplicates_hint + ".");
 }
 
 }  // namespace kith

@@ -29,7 +29,8 @@ std::string ranks_section(const Report& report) {
         " queries all right images come before any wrong one.");
   }
   if (chart.rows.empty()) return "";
-  return chart_figure("ranks", share_bars(chart)) + apart;
+  return chart_figure("ranks", share_bars(chart)) + "<div class=\"rules\">\n" +
+         apart + "</div>\n";
 }
 
 }  // namespace kith

@@ -178,23 +178,22 @@ std::string intervals_note(const Report& report) {
 /// Which of several evaluations was the best, and by which images: one that is
 /// chosen by the images it is judged on is better than on others.
 std::string best_notes_of_runs(const Report& report) {
-  std::string html;
+  std::string lines;
   bool on_test = false;
   for (const RunRecord& run : report.runs) {
     const auto trained =
         std::count_if(run.evals.begin(), run.evals.end(),
                       [](const LoggedEval& eval) { return eval.step > 0; });
     if (run.best.empty() || trained < 2) continue;
-    html +=
-        note((report.runs.size() > 1 ? run.name + ": best" : "Best") + " of " +
-             count_text(trained) + " evaluations: " + run.best + ".");
+    lines += (report.runs.size() > 1 ? run.name + ": best" : "Best") + " of " +
+             count_text(trained) + " evaluations: " + run.best + ".\n";
     on_test = on_test || run.best.ends_with("the test split");
   }
-  if (html.empty()) return "";
-  return html + note(std::string("The table is of the last evaluation.") +
-                     (on_test ? " A best that was chosen on the test split is "
-                                "flattered by it."
-                              : ""));
+  if (lines.empty()) return "";
+  return note(lines + "The table is of the last evaluation." +
+              (on_test ? " A best that was chosen on the test split is "
+                         "flattered by it."
+                       : ""));
 }
 
 /// The k of "recall_any@k"; 0 of other names.
