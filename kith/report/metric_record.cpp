@@ -3,6 +3,8 @@
 #include <set>
 
 #include "kith/core/error.h"
+#include "kith/core/number_text.h"
+#include "kith/core/options.h"
 #include "kith/eval/metric.h"
 #include "kith/eval/metric_name.h"
 
@@ -43,6 +45,19 @@ const RecordedMetric* main_metric(const RunRecord& run) {
     if (MetricName::parse(metric.name).is(best->scalar)) return &metric;
   }
   return nullptr;
+}
+
+std::string test_text(const RunRecord& run) {
+  if (!run.test) return "";
+  std::vector<std::string> texts;
+  for (const StoredMetric& metric : run.test->found.metrics) {
+    if (metric.is_list()) continue;
+    const RecordedMetric known = known_metric(metric.name, metric.value);
+    texts.push_back(metric.name + " " +
+                    metric_text(metric.value, known.is_share));
+  }
+  return join(texts) + " (best checkpoint, epoch " +
+         std::to_string(run.test->epoch) + ")";
 }
 
 std::vector<RecordedMetric> metrics_of(const std::vector<RunRecord>& runs) {

@@ -19,6 +19,10 @@ const RecordedMetric* find_metric(const RunRecord& run,
 /// the run has none of that name.
 const RecordedMetric* main_metric(const RunRecord& run);
 
+/// "recall_any@1 81.20%, ... (best checkpoint, epoch 7)": the best network on
+/// the test split, which it was not chosen on; empty without such.
+std::string test_text(const RunRecord& run);
+
 /// The metrics of all runs, each once, by the order of the first run with it.
 std::vector<RecordedMetric> metrics_of(const std::vector<RunRecord>& runs);
 

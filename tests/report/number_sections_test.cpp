@@ -236,6 +236,9 @@ TEST(RunSection, HasFactsAndTheConfiguration) {
       TestPoint{4, 40, 90, {{}, "", {{"recall_any@1", 0.25}, {"x", 2}}}};
   const std::string tested = run_section(report);
   EXPECT_THAT(tested, HasSubstr("finished early, by train.patience"));
+  EXPECT_THAT(results_section(report),
+              HasSubstr("On the test split: recall_any@1 25.00%, x 2 (best "
+                        "checkpoint, epoch 4)."));
   EXPECT_THAT(tested, HasSubstr("recall_any@1 25.00%, x 2 (best checkpoint, "
                                 "epoch 4)"));
   EXPECT_THAT(html, HasSubstr("<summary>The whole configuration</summary>"));

@@ -243,6 +243,7 @@ std::string results_section(const Report& report) {
   html += notes_of_runs(report, "", protocol_text);
   html += intervals_note(report);
   html += best_notes_of_runs(report);
+  html += notes_of_runs(report, "On the test split: ", test_text);
   html +=
       notes_of_runs(report, "Published numbers: ", [](const RunRecord& run) {
         return run.published_source;

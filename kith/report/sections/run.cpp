@@ -78,18 +78,9 @@ std::string left_out_of(const RunRecord& run) {
   return run.left_out.empty() ? std::string(kDash) : run.left_out;
 }
 
-/// The best network on the test split, which it was not chosen on.
 std::string test_of_run(const RunRecord& run) {
-  if (!run.test) return kDash;
-  std::vector<std::string> texts;
-  for (const StoredMetric& metric : run.test->found.metrics) {
-    if (metric.is_list()) continue;
-    const RecordedMetric known = known_metric(metric.name, metric.value);
-    texts.push_back(metric.name + " " +
-                    metric_text(metric.value, known.is_share));
-  }
-  return join(texts) + " (best checkpoint, epoch " +
-         count_text(run.test->epoch) + ")";
+  const std::string text = test_text(run);
+  return text.empty() ? std::string(kDash) : text;
 }
 
 using Text = std::string (*)(const RunRecord& run);
