@@ -11,6 +11,7 @@
 #include "kith/core/path.h"
 #include "kith/data/write_set.h"
 #include "kith/report/make_report.h"
+#include "kith/run/choose_checkpoint.h"
 #include "kith/run/detail/eval_metrics_json.h"
 #include "kith/run/previous_checkpoint.h"
 #include "kith/run/run_folder.h"
@@ -132,9 +133,10 @@ MetricColumn untrained_column(const RunRecord& run) {
 }
 
 /// The protocol and the definitions of both are the same.
-nlohmann::ordered_json demo_json(const EvalResult& trained,
+nlohmann::ordered_json demo_json(const EvalReport& report,
                                  const MetricColumn& untrained) {
-  nlohmann::ordered_json after = json_of(EvalReport{trained});
+  const EvalResult& trained = report.result;
+  nlohmann::ordered_json after = json_of(report);
   nlohmann::ordered_json before = after;
   for (const MetricValue& metric : trained.metrics) {
     const auto found = untrained.values.find(metric.name);
@@ -188,15 +190,19 @@ void run_demo(const DemoFlags& flags) {
   const Report report = make_demo_report(flags, run, device);
   const std::string page = flags.out + "/report.html";
   write_report(report, page);
-  const MetricColumn untrained = untrained_column(report.runs.front());
+  const RunRecord& record = report.runs.front();
+  const MetricColumn untrained = untrained_column(record);
+  const EvalReport evaluated{trained, record.protocol, record.split,
+                             choose_checkpoint(run)};
   if (flags.json) {
-    nlohmann::ordered_json json = demo_json(trained, untrained);
+    nlohmann::ordered_json json = demo_json(evaluated, untrained);
     json["run"] = run;
     json["report"] = page;
     json["next"] = next_commands(flags, run);
     print_json(json);
     return;
   }
+  print_line(evaluated_text(evaluated));
   print_metrics(trained, {untrained});
   print_line("Look at it: " + full_path(page).lexically_normal().string());
   print_line(kCanServe ? "Search with it, in a browser:" : "Search with it:");

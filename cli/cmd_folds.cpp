@@ -3,6 +3,8 @@
 #include "cli/common.h"
 #include "cli/metrics_report.h"
 #include "kith/run/eval_metrics.h"
+#include "kith/run/run_folder.h"
+#include "kith/run/run_metrics.h"
 #include "kith/study/folds.h"
 
 namespace kith {
@@ -17,9 +19,13 @@ struct FoldsFlags {
 void run_folds(const FoldsFlags& flags) {
   const EvalResult result =
       score_folds(flags.folder, flags.device.apply(), progress_bar());
+  const RunMetrics made = read_run_metrics(RunFolder(flags.folder).metrics());
+  const EvalReport report{result, made.protocol, made.split};
   if (flags.json) {
-    std::printf("%s", eval_metrics_json({result}).c_str());
+    std::printf("%s", eval_metrics_json(report).c_str());
   } else {
+    print_line("best checkpoints of " + std::to_string(made.trained.size()) +
+               " folds, " + evaluated_text(report));
     print_metrics(result);
   }
 }
