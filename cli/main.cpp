@@ -87,7 +87,8 @@ std::string flags_for(const std::string& key) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+/// What launch.cpp calls.
+extern "C" int kith_main(int argc, char** argv) {
   kith::end_with_parent();
   // A file that may not grow (ulimit -f) is an error of the one who writes it.
   std::signal(SIGXFSZ, SIG_IGN);

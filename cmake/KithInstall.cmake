@@ -28,7 +28,7 @@ endfunction()
 # for the second, and the loader reads an empty element as the current folder.
 set(KITH_RUN_PATH "$ORIGIN;$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 kith_folder_of(kith_base libraries)
-foreach(target kith_base kith kith_ops kith_program)
+foreach(target kith_base kith kith_ops kith_commands kith_program)
   if(TARGET ${target})
     kith_folder_of(${target} folder)
     file(RELATIVE_PATH way ${folder} ${libraries})
@@ -48,7 +48,7 @@ install(CODE "set(KITH_SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")
 set(KITH_INCLUDEDIR \"${CMAKE_INSTALL_INCLUDEDIR}\")")
 install(SCRIPT cmake/KithInstallHeaders.cmake)
 if(TARGET kith_program)
-  install(TARGETS kith_program)
+  install(TARGETS kith_program kith_commands)
   install(DIRECTORY recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/kith)
   install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
     FILES_MATCHING PATTERN "*.cpp" PATTERN "*.py"

@@ -136,9 +136,6 @@ ProgramResult run_program(const std::vector<std::string>& argv,
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
 
-  // Threads that wait by spinning make a small training many times slower
-  // when other tests run beside it.
-  ::setenv("OMP_WAIT_POLICY", "passive", 1);
   Pipe out;
   Pipe err;
   const pid_t child = ::fork();

@@ -93,9 +93,9 @@ def check_folder(folder, refused=None):
 
 def check_forged(program, folder):
     """A file in the current folder is not taken for a library."""
-    names = set()
-    files = [program, *folder.rglob("libkith*.so")]
-    for path in files:
+    libraries = [*folder.rglob("libkith*.so")]
+    names = {path.name for path in libraries}  # the program loads one itself
+    for path in [program, *libraries]:
         names |= {text for tag, text in dynamic_entries(path) or []
                   if tag == NEEDED}
     with tempfile.TemporaryDirectory() as scratch:
