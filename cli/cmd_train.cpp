@@ -20,6 +20,7 @@
 #include "kith/study/results.h"
 #include "kith/train/experiment.h"
 #include "kith/train/pretrained_defaults.h"
+#include "kith/train/told_defaults.h"
 
 namespace kith {
 namespace {
@@ -88,9 +89,11 @@ void print_dry_run(const TrainFlags& flags, const RunConfig& config) {
   const c10::Device device = flags.device.apply();
   const std::unique_ptr<DataSet> data = make_training_data(config);
   leave_out_broken(*data, worker_count(config.train.workers), progress_bar());
-  const DryRun result = Trainer(settle_colour(config, *data), *data,
-                                run_folder(flags), device, progress_bar())
-                            .dry_run();
+  const RunConfig settled = settle_colour(config, *data);
+  log_defaults(settled);
+  const DryRun result =
+      Trainer(settled, *data, run_folder(flags), device, progress_bar())
+          .dry_run();
   print_line(flags.json ? dry_run_json(result) : dry_run_text(result));
 }
 

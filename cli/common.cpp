@@ -1,7 +1,6 @@
 #include "cli/common.h"
 
 #include <cstdio>
-#include <ctime>
 
 #include "cli/usage.h"
 #include "kith/core/device.h"
@@ -58,13 +57,8 @@ std::string log_text(const std::string& message) {
 
 void install_log() {
   set_log_sink([](LogLevel level, const std::string& message) {
-    const std::time_t now = std::time(nullptr);
-    std::tm local{};
-    localtime_r(&now, &local);
-    char clock[16];
-    std::strftime(clock, sizeof(clock), "%H:%M:%S", &local);
     progress_bar().erase();
-    std::fprintf(stderr, "%s %s%s\n", clock,
+    std::fprintf(stderr, "%s%s%s\n", clock_text().c_str(),
                  level == LogLevel::kWarning ? "warning: " : "",
                  log_text(flag_words(message)).c_str());
   });

@@ -53,7 +53,8 @@ struct DeviceFlags {
   c10::Device apply() const;
 };
 
-/// The bar on the terminal. One for the program: log lines go above it.
+/// The bar on the terminal, or lines in a log. One for the program: messages go
+/// above it.
 ProgressBar& progress_bar();
 
 /// Sends log messages to standard error, with the time of day.

@@ -1,8 +1,10 @@
 #include "cli/progress_bar.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <string_view>
 
 #include <sys/ioctl.h>
@@ -51,23 +53,35 @@ bool locale_is_utf8() {
   return false;
 }
 
-ProgressBar::ProgressBar(int fd)
-    : fd_(fd), enabled_(is_live_terminal(fd)), utf8_(locale_is_utf8()) {}
+std::string clock_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char clock[16];
+  std::strftime(clock, sizeof(clock), "%H:%M:%S ", &local);
+  return clock;
+}
+
+ProgressBar::ProgressBar(int fd, LogPace pace)
+    : fd_(fd),
+      is_live_(is_live_terminal(fd)),
+      utf8_(locale_is_utf8()),
+      log_pace_(pace) {}
 
 ProgressBar::~ProgressBar() { erase(); }
 
 void ProgressBar::erase() {
-  if (active_) write_all(fd_, "\r\x1b[K");
+  if (active_ && is_live_) write_all(fd_, "\r\x1b[K");
 }
 
 void ProgressBar::start(const std::string& what, int64_t total) {
-  if (!enabled_) return;
   if (active_) finish();
   active_ = true;
   state_ = BarState{};
   state_.what = printable(what);
   state_.total = total;
-  start_time_ = last_draw_ = Clock::now();
+  start_time_ = last_update_ = Clock::now();
+  has_line_ = false;
   rate_done_ = 0;
   recent_items_ = recent_seconds_ = 0.0;
   draw();
@@ -77,6 +91,15 @@ void ProgressBar::set_pace(const Pace& pace) {
   if (!active_) return;
   state_.pace = pace;
   state_.done = rate_done_ = pace.begun;
+  // The next piece of the same work, or the first of another?
+  if (state_.total - pace.begun + pace.after == left_after_) {
+    const std::chrono::duration<double> gap = start_time_ - piece_end_;
+    paused_ += gap.count();
+  } else {
+    paused_ = 0;
+    items_ = 0;
+  }
+  if (items_ > 0) state_.pause = paused_ / static_cast<double>(items_);
   draw();
 }
 
@@ -85,26 +108,47 @@ void ProgressBar::advance(int64_t done, const std::string& note) {
   state_.done = done;
   state_.note = printable(note);
   const Clock::time_point now = Clock::now();
-  if (now - last_draw_ < kRedrawInterval) return;
+  if (now - last_update_ < kRedrawInterval) return;
   update_rate(now);
   draw();
+  const bool is_due =
+      now - std::max(start_time_, last_line_.value_or(start_time_)) >=
+      log_pace_.alive;
+  if (is_due && done != state_.total) write_line(now);
 }
 
 void ProgressBar::finish() {
   if (!active_) return;
   active_ = false;
-  const std::chrono::duration<double> elapsed = Clock::now() - start_time_;
+  const Clock::time_point now = Clock::now();
+  const std::chrono::duration<double> elapsed = now - start_time_;
   state_.elapsed = elapsed.count();
   state_.rate = state_.elapsed > 0.0
                     ? static_cast<double>(state_.done - state_.pace.begun) /
                           state_.elapsed
                     : 0.0;
+  if (!state_.pace.unit.empty()) {
+    end_piece(now);
+  } else if (has_line_) {
+    write_line(now);
+  }
+  if (!is_live_) return;
   const int width = terminal_columns(fd_) - 1;
   write_all(fd_, "\r\x1b[K" + render_summary(state_, width, utf8_) + "\n");
 }
 
+void ProgressBar::end_piece(Clock::time_point now) {
+  left_after_ = state_.pace.after;
+  piece_end_ = now;
+  items_ += state_.done - state_.pace.begun;
+  const bool is_last = state_.pace.after == 0 || state_.done < state_.total;
+  if (is_last || !last_line_ || now - *last_line_ >= log_pace_.between) {
+    write_line(now);
+  }
+}
+
 void ProgressBar::update_rate(Clock::time_point now) {
-  const std::chrono::duration<double> step = now - last_draw_;
+  const std::chrono::duration<double> step = now - last_update_;
   const std::chrono::duration<double> elapsed = now - start_time_;
   const double fade = std::exp(-step.count() / kRateMemorySeconds);
   recent_items_ =
@@ -113,13 +157,21 @@ void ProgressBar::update_rate(Clock::time_point now) {
   state_.rate = recent_seconds_ > 0.0 ? recent_items_ / recent_seconds_ : 0.0;
   state_.elapsed = elapsed.count();
   rate_done_ = state_.done;
-  last_draw_ = now;
+  last_update_ = now;
 }
 
 void ProgressBar::draw() {
+  if (!is_live_) return;
   // One column stays free: some terminals wrap when the last one is written.
   const int width = terminal_columns(fd_) - 1;
   write_all(fd_, "\r" + render_bar(state_, width, utf8_) + "\x1b[K");
+}
+
+void ProgressBar::write_line(Clock::time_point now) {
+  if (is_live_) return;
+  write_all(fd_, clock_text() + render_log_line(state_) + "\n");
+  last_line_ = now;
+  has_line_ = true;
 }
 
 }  // namespace kith

@@ -17,7 +17,8 @@ constexpr int kMinBar = 5;
 constexpr int kMinName = 6;
 constexpr int kMinNote = 6;
 constexpr int kMaxPieceName = 20;
-constexpr int kPieceWords = 88;  // columns for all the words of a piece
+constexpr int kPieceBar = 12;     // cells of the bar of a piece ...
+constexpr int kPieceWords = 118;  // ... that grows beyond these columns
 
 // A piece of text and the columns it takes on the screen.
 struct Field {
@@ -151,7 +152,7 @@ std::string units_rate(const BarState& state) {
 }
 
 // Words on the line of a piece of longer work. When there is no room those of
-// the highest rank go first.
+// the highest rank go first: the later a note, the sooner.
 struct Words {
   std::string text;
   int rank = 0;
@@ -167,29 +168,32 @@ std::vector<Words> words_after_count(const BarState& state) {
   for (size_t begin = 0; begin < state.note.size();) {
     const size_t end =
         std::min(state.note.find("  ", begin), state.note.size());
+    const int count = static_cast<int>(words.size());
     words.push_back({state.note.substr(begin, end - begin),
-                     words.empty() ? kFirstNote : kMoreNotes});
+                     count == 0 ? kFirstNote : kMoreNotes + count});
     begin = end + 2;
   }
   const std::string rate = units_rate(state);
   if (rate.empty()) return words;
+  words.push_back({rate, kSpeed});
   const double items = static_cast<double>(state.total) -
                        static_cast<double>(state.done) +
                        static_cast<double>(state.pace.after);
-  words.push_back({rate, kSpeed});
-  words.push_back({format_duration(items / state.rate) + " left", kTime});
+  if (items > 0) {
+    const double left = items * (1 / state.rate + state.pause);
+    words.push_back({format_duration(left) + " left", kTime});
+  }
   return words;
 }
 
 std::string render_piece(const BarState& state, int width, bool utf8) {
   const int64_t done = std::clamp<int64_t>(state.done, 0, state.total);
   Field line = fit(state.what, std::min(kMaxPieceName, width), utf8);
-  const int cells = std::min(width - kPieceWords, kMaxBar);
-  if (cells >= kMinBar) {
-    const double fraction =
-        static_cast<double>(done) / static_cast<double>(state.total);
-    line.add({" " + draw_cells(fraction, cells, utf8), cells + 3});
-  }
+  const int most = std::clamp(width - kPieceWords, kPieceBar, kMaxBar);
+  const int cells = std::clamp(width / 6, kMinBar, most);
+  const double fraction =
+      static_cast<double>(done) / static_cast<double>(state.total);
+  append_if_fits(line, draw_cells(fraction, cells, utf8), 1, width, utf8);
   append_if_fits(line, padded_count(done, state.total), 1, width, utf8);
   std::vector<Words> words = words_after_count(state);
   const auto columns = [&] {
@@ -199,8 +203,12 @@ std::string render_piece(const BarState& state, int width, bool utf8) {
     }
     return sum;
   };
-  for (int rank = kMoreNotes; rank > kFirstNote && columns() > width; --rank) {
-    std::erase_if(words, [rank](const Words& w) { return w.rank == rank; });
+  while (!words.empty() && columns() > width) {
+    const auto last = std::max_element(
+        words.begin(), words.end(),
+        [](const Words& a, const Words& b) { return a.rank < b.rank; });
+    if (last->rank == kFirstNote) break;
+    words.erase(last);
   }
   for (const Words& w : words) {
     append_if_fits(line, w.text, 2, width, utf8);
@@ -248,6 +256,22 @@ std::string render_bar(const BarState& state, int width, bool utf8) {
   }
   append_note(line, state.note, width, utf8);
   return line.text;
+}
+
+std::string render_log_line(const BarState& state) {
+  std::string line = state.what + "  " + std::to_string(state.done);
+  if (state.total > 0) line += "/" + std::to_string(state.total);
+  if (!state.pace.unit.empty() && state.total > 0) {
+    for (const Words& w : words_after_count(state)) line += "  " + w.text;
+    return line;
+  }
+  const std::string rate = units_rate(state);
+  if (!rate.empty()) line += "  " + rate;
+  const bool is_on = state.done < state.total && !rate.empty();
+  const double left = static_cast<double>(state.total - state.done);
+  line += is_on ? "  " + format_duration(left / state.rate) + " left"
+                : "  in " + format_duration(state.elapsed);
+  return state.note.empty() ? line : line + "  " + state.note;
 }
 
 std::string render_summary(const BarState& state, int width, bool utf8) {

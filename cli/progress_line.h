@@ -16,6 +16,7 @@ struct BarState {
   double rate = 0.0;     ///< Items per second; <= 0: not known yet.
   std::string note = {};
   Progress::Pace pace = {};  ///< Of a piece of longer work, if it has a unit.
+  double pause = 0.0;  ///< Seconds for an item that passed between pieces.
 };
 
 /// "0:05", "1:23", "2:03:04"; "?" for what is no duration (negative, NaN, inf).
@@ -30,9 +31,14 @@ std::string format_rate(double per_second, const std::string& unit = "");
 /// characters become spaces. With `utf8` false the result is ASCII only.
 ///
 /// A piece of longer work has its notes (with two spaces between them) before
-/// speed and time, and the bar gives way to all of them: "epoch 3/20 [##  ]
-/// 5/17  loss 0.2310  lr 1.0e-04  1.2k images/s  1:23 left".
+/// speed and time: "epoch 3/20 [##  ]  5/17  loss 0.2310  lr 1.0e-04  1.2k
+/// images/s  1:23 left". Notes but the first, speed and time give way to the
+/// bar, in this order.
 std::string render_bar(const BarState& state, int width, bool utf8);
+
+/// The line of a log: everything there is to say, without a bar. `what` and
+/// `note` must be printable.
+std::string render_log_line(const BarState& state);
 
 /// The one line that stays after the work: what, count, time, rate, last note.
 /// Same rules as render_bar.

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "kith/core/number_text.h"
+#include "kith/eval/metric.h"
+#include "kith/eval/metric_name.h"
 
 namespace kith {
 namespace {
@@ -76,6 +78,20 @@ std::string eval_table(const std::string& title, const EvalResult& result,
     if (metric.list.empty()) rows.push_back(metric_row(metric, history));
   }
   return title + aligned(rows);
+}
+
+std::string last_metric_text(const std::vector<RunPoint>& history,
+                             const std::string& metric) {
+  if (history.empty()) return "";
+  const RunPoint& last = history.back();
+  for (const StoredMetric& found : last.found.metrics) {
+    const std::string plain = MetricName::parse(found.name).metric();
+    if (found.is_list() || (found.name != metric && plain != metric)) continue;
+    const bool is_share = parse_metrics({plain}).front().metric->is_share();
+    return found.name + " " + metric_text(found.value, is_share, kPlainStyle) +
+           " (epoch " + std::to_string(last.epoch) + ")";
+  }
+  return "";
 }
 
 }  // namespace kith

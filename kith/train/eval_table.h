@@ -19,4 +19,9 @@ namespace kith {
 std::string eval_table(const std::string& title, const EvalResult& result,
                        const std::vector<RunPoint>& history);
 
+/// "recall_any@1 98.10% (epoch 3)": the value of a metric in the last
+/// evaluation, of the first part that has it; empty if there is none.
+std::string last_metric_text(const std::vector<RunPoint>& history,
+                             const std::string& metric);
+
 }  // namespace kith

@@ -10,7 +10,7 @@
 #include "kith/data/find_colour.h"
 #include "kith/run/run_folder.h"
 #include "kith/run/run_place.h"
-#include "kith/train/pretrained_defaults.h"
+#include "kith/train/told_defaults.h"
 
 namespace kith {
 namespace {
@@ -51,8 +51,7 @@ Trained train_once(const RunConfig& config, const std::string& folder,
   }
   Trained trained;
   trained.config = settle_colour(config, *data);
-  const std::string taken = pretrained_defaults_text(trained.config);
-  if (!resume && !taken.empty()) log_info(taken);
+  if (!resume) log_defaults(trained.config);
   record_start(trained.config.tree, folder);
   Trainer trainer(trained.config, *data, folder, device, progress);
   right.take();
@@ -107,6 +106,7 @@ RunConfig settle_colour(const RunConfig& config, const DataSet& data) {
   RunConfig settled = config;
   settled.tree.set("model", complete_model(config.section("model"), found));
   log_info("colour: " + colour_in(settled) + " (found in the data)");
+  std::erase(settled.open_keys, "model.input.colour");  // told
   return settled;
 }
 

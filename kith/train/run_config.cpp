@@ -15,6 +15,7 @@
 #include "kith/train/pretrained_defaults.h"
 #include "kith/train/schedule.h"
 #include "kith/train/settle_options.h"
+#include "kith/train/told_defaults.h"
 
 namespace kith {
 namespace {
@@ -160,6 +161,7 @@ RunConfig complete_config(const ConfigNode& written) {
   refuse_parts_of_cpp(written);
   RunConfig config;
   ConfigNode user = written;
+  config.open_keys = find_open_keys(written);
   config.pretrained_defaults = take_pretrained_defaults(user);
   ConfigNode& tree = config.tree;
   tree = ConfigNode::map();

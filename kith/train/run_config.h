@@ -21,6 +21,9 @@ struct RunConfig {
   std::string published_source;
   /// Keys that the user left to take_pretrained_defaults().
   std::vector<std::string> pretrained_defaults;
+  /// Keys that the user left open, of those that a log tells
+  /// (find_open_keys()).
+  std::vector<std::string> open_keys;
 
   const ConfigNode& section(const char* name) const;
 };

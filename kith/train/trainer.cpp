@@ -10,6 +10,7 @@
 #include "kith/data/cache.h"
 #include "kith/ops/upload.h"
 #include "kith/train/check_training.h"
+#include "kith/train/eval_table.h"
 #include "kith/train/final_test.h"
 #include "kith/train/gradient_watch.h"
 #include "kith/train/run_book.h"
@@ -31,6 +32,29 @@ LoaderOptions loader_options(const TrainOptions& train, c10::Device device) {
   if (device.is_cuda()) loader.allocate = page_locked;
   return loader;
 }
+
+/// What the progress of an epoch says beside its count: the loss of the step,
+/// at the end the mean of the epoch, the learning rate and the last metric.
+class EpochNote {
+ public:
+  explicit EpochNote(const std::string& metric)
+      : metric_(metric.empty() ? "" : "  " + metric) {}
+
+  std::string after(const StepRecord& record, bool is_last) {
+    sum_ += record.loss;
+    ++steps_;
+    const std::string loss =
+        is_last
+            ? "mean loss " + format_fixed(sum_ / static_cast<double>(steps_), 4)
+            : "loss " + format_fixed(record.loss, 4);
+    return loss + "  lr " + rate_text(record.lr) + metric_;
+  }
+
+ private:
+  std::string metric_;
+  double sum_ = 0;
+  int64_t steps_ = 0;
+};
 
 }  // namespace
 
@@ -267,6 +291,7 @@ void Trainer::train_epoch() {
   net_->train();
   net_->freeze_backbone(epoch.number < train.head_epochs);
   start_progress(epoch);
+  EpochNote note(last_metric_text(state.history, config_.eval.best));
   while (epoch.loader->remaining() > 0) {
     PhaseMeter meter(device_);
     const Batch batch = epoch.loader->next();
@@ -281,9 +306,7 @@ void Trainer::train_epoch() {
     totals_->add(record);
     gradients_->add(record);
     book_->write(record);
-    progress_.advance(state.step_in_epoch, "loss " +
-                                               format_fixed(record.loss, 4) +
-                                               "  lr " + rate_text(record.lr));
+    progress_.advance(state.step_in_epoch, note.after(record, last));
     const int64_t every = train.checkpoint_steps;
     if (!last && is_stop_asked()) {
       progress_.finish();

@@ -85,6 +85,10 @@ TEST(TrainCommand, WritesARunThatCanBeUsed) {
   const ProgramResult trained =
       expect_success(train_arguments(config, run, {"--json"}));
   check_log(run + "/log.jsonl", 6);
+  EXPECT_THAT(trained.err,
+              HasSubstr("from defaults: loss.name: recall_at_k; "));
+  EXPECT_THAT(trained.err, HasSubstr(" epoch 1/2  3/3  mean loss "));
+  EXPECT_THAT(trained.err, HasSubstr(" epoch 2/2  3/3  mean loss "));
   EXPECT_TRUE(std::filesystem::exists(run + "/checkpoints/last.safetensors"));
   const std::string text = contents(run + "/metrics.json");
   EXPECT_THAT(text, Not(HasSubstr("second")));
@@ -136,8 +140,10 @@ TEST(TrainCommand, DryRunTellsWhatARunTakesAndKeepsNothing) {
   const std::string config = folder.file("tiny.yaml");
   write_file(config, kTinyConfig);
   const std::string run = folder.file("run");
-  const std::string text =
-      expect_success(train_arguments(config, run, {"--dry-run"})).out;
+  const ProgramResult result =
+      expect_success(train_arguments(config, run, {"--dry-run"}));
+  const std::string& text = result.out;
+  EXPECT_THAT(result.err, HasSubstr("from defaults: loss.name: recall_at_k; "));
   for (const char* part : {"6, 3 an epoch, of 16 images each", "images/s",
                            "memory", "evaluations of 48 images"}) {
     EXPECT_THAT(text, HasSubstr(part));

@@ -81,27 +81,78 @@ BarState epoch() {
 
 TEST(RenderBar, APieceOfLongerWorkShowsTheWholeRun) {
   EXPECT_EQ(render_bar(epoch(), 59, false),
-            "epoch 12/80  12/345  loss 0.2310  2:38:37 left");
-  EXPECT_EQ(render_bar(epoch(), 65, false),
-            "epoch 12/80  12/345  loss 0.2310  1.0k images/s  2:38:37 left");
+            "epoch 12/80 [         ]  12/345  loss 0.2310  2:38:37 left");
   EXPECT_EQ(render_bar(epoch(), 79, false),
-            "epoch 12/80  12/345  loss 0.2310  lr 1.0e-04  1.0k images/s  "
+            "epoch 12/80 [            ]  12/345  loss 0.2310  1.0k images/s  "
             "2:38:37 left");
   EXPECT_EQ(render_bar(epoch(), 119, false),
-            "epoch 12/80 [#                             ]  12/345  loss 0.2310"
-            "  lr 1.0e-04  1.0k images/s  2:38:37 left");
+            "epoch 12/80 [            ]  12/345  loss 0.2310  lr 1.0e-04  1.0k "
+            "images/s  2:38:37 left");
   EXPECT_EQ(render_bar(epoch(), 199, true),
             "epoch 12/80 ▕█                             ▏  12/345  loss 0.2310"
             "  lr 1.0e-04  1.0k images/s  2:38:37 left");
   BarState slow = epoch();
   slow.rate = 0;
   EXPECT_EQ(render_bar(slow, 59, false),
-            "epoch 12/80  12/345  loss 0.2310  lr 1.0e-04");
+            "epoch 12/80 [         ]  12/345  loss 0.2310  lr 1.0e-04");
   slow.note = "";
-  EXPECT_EQ(render_bar(slow, 59, false), "epoch 12/80  12/345");
+  EXPECT_EQ(render_bar(slow, 59, false), "epoch 12/80 [         ]  12/345");
   EXPECT_EQ(render_summary(epoch(), 80, false),
             "epoch 12/80  12/345 in 0:10  1.0k images/s  loss 0.2310  lr "
             "1.0e-04");
+}
+
+TEST(RenderBar, TheLastNoteGivesWayFirst) {
+  BarState state = epoch();
+  state.note += "  recall_any@1 98.10% (epoch 11)";
+  EXPECT_EQ(render_bar(state, 110, false),
+            "epoch 12/80 [            ]  12/345  loss 0.2310  lr 1.0e-04  1.0k "
+            "images/s  2:38:37 left");
+  EXPECT_TRUE(contains(render_bar(state, 130, false),
+                       "  lr 1.0e-04  recall_any@1 98.10% (epoch 11)  1.0k "));
+}
+
+TEST(RenderBar, TheBarOfAPieceMovesAtEveryWidth) {
+  const auto cells = [](int64_t done, int width) {
+    BarState state = epoch();
+    state.done = done;
+    const std::string line = render_bar(state, width, false);
+    return std::count(line.begin(), line.end(), '#');
+  };
+  for (int width = 20; width <= 200; ++width) {
+    EXPECT_EQ(cells(0, width), 0) << width;
+    EXPECT_GE(cells(172, width), 2) << width;
+    EXPECT_GE(cells(345, width), 5) << width;
+    EXPECT_GT(cells(345, width), cells(172, width)) << width;
+  }
+}
+
+TEST(RenderBar, TheTimeLeftHasThePausesBetweenPieces) {
+  BarState state = epoch();
+  state.done = 345;
+  state.pace.after = 100;
+  EXPECT_TRUE(contains(render_bar(state, 79, false), "  0:40 left"));
+  state.pause = 0.5;
+  EXPECT_TRUE(contains(render_bar(state, 79, false), "  1:30 left"));
+  state.pace.after = 0;
+  EXPECT_FALSE(contains(render_bar(state, 79, false), "left"));
+}
+
+TEST(RenderLogLine, SaysEverything) {
+  BarState state = epoch();
+  state.note += "  recall_any@1 98.10% (epoch 11)";
+  EXPECT_EQ(render_log_line(state),
+            "epoch 12/80  12/345  loss 0.2310  lr 1.0e-04  recall_any@1 98.10% "
+            "(epoch 11)  1.0k images/s  2:38:37 left");
+  EXPECT_EQ(render_log_line(half_way()),
+            "training  500/1000  50.0/s  0:10 left  loss 0.231");
+  state = half_way();
+  state.done = 1000;
+  EXPECT_EQ(render_log_line(state),
+            "training  1000/1000  50.0/s  in 0:10  loss 0.231");
+  state.total = 0;
+  state.note = "";
+  EXPECT_EQ(render_log_line(state), "training  1000  50.0/s  in 0:10");
 }
 
 TEST(RenderBar, APieceOfLongerWorkNeverExceedsTheWidth) {
@@ -220,8 +271,11 @@ class Terminal {
   Terminal() : master_(posix_openpt(O_RDWR | O_NOCTTY)) {
     if (master_ < 0 || grantpt(master_) != 0 || unlockpt(master_) != 0) return;
     slave = open(ptsname(master_), O_RDWR | O_NOCTTY);
+    resize(60);
+  }
+  void resize(unsigned short columns) const {
     winsize size{};
-    size.ws_col = 60;
+    size.ws_col = columns;
     ioctl(slave, TIOCSWINSZ, &size);
   }
   ~Terminal() {
@@ -273,7 +327,7 @@ TEST_F(ProgressBarTest, SpeedIsOfWhatWasDoneHere) {
   ProgressBar bar(terminal_.slave);
   bar.start("epoch 3/4", 100);
   bar.set_pace({"images", 10, 98, 100});
-  EXPECT_TRUE(contains(terminal_.read_all(), "epoch 3/4  98/100"));
+  EXPECT_TRUE(contains(terminal_.read_all(), "epoch 3/4 [######## ]  98/100"));
   std::this_thread::sleep_for(std::chrono::milliseconds(150));
   bar.advance(100, "loss 1.0000  lr 1.0e-04");
   // Two steps of ten images in 0.15 s or more.
@@ -314,26 +368,150 @@ TEST_F(ProgressBarTest, AnUnfinishedBarIsErased) {
   EXPECT_FALSE(contains(text, "\n"));
 }
 
-TEST_F(ProgressBarTest, SilentOnADumbTerminalAndOnAFile) {
-  setenv("TERM", "dumb", 1);
-  ProgressBar dumb(terminal_.slave);
-  dumb.start("x", 10);
-  dumb.finish();
-  EXPECT_EQ(terminal_.read_all(), "");
-  setenv("TERM", "xterm", 1);
-
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  {
-    ProgressBar piped(ends[1]);
-    piped.start("x", 10);
-    piped.advance(10, "");
-    piped.finish();
+TEST_F(ProgressBarTest, TakesTheWidthThatTheWindowHas) {
+  ProgressBar bar(terminal_.slave);
+  bar.start("epoch 3/4", 100);
+  bar.set_pace({"images", 10, 0, 100});
+  int64_t done = 10;
+  for (const int width : {120, 40, 60, 80}) {
+    terminal_.read_all();
+    terminal_.resize(static_cast<unsigned short>(width));
+    std::this_thread::sleep_for(std::chrono::milliseconds(110));
+    bar.advance(done += 20, "loss 1.0000  lr 1.0e-04");
+    const std::string drawn = terminal_.read_all();
+    EXPECT_TRUE(drawn.starts_with("\repoch 3/4 [#")) << drawn;
+    EXPECT_LT(static_cast<int>(drawn.size()), width + 4) << drawn;
+    EXPECT_GT(static_cast<int>(drawn.size()), width / 2) << drawn;
   }
-  close(ends[1]);
-  char byte;
-  EXPECT_EQ(read(ends[0], &byte, 1), 0);
-  close(ends[0]);
+}
+
+// What a bar writes to a pipe; not seen by other processes.
+class Log {
+ public:
+  Log() {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(pipe(ends), 0);
+    out_ = ends[0];
+    in = ends[1];
+    fcntl(out_, F_SETFL, O_NONBLOCK);
+  }
+  ~Log() {
+    close(out_);
+    close(in);
+  }
+
+  // Since the last call.
+  std::string text() const {
+    char buffer[4096];
+    const ssize_t got = read(out_, buffer, sizeof(buffer));
+    return got > 0 ? std::string(buffer, static_cast<size_t>(got)) : "";
+  }
+
+  int in = -1;
+
+ private:
+  int out_ = -1;
+};
+
+void run_epoch(ProgressBar& bar, int number, int epochs) {
+  bar.start("epoch " + std::to_string(number) + "/" + std::to_string(epochs),
+            10);
+  bar.set_pace({"images", 10, 0, 10 * (epochs - number)});
+  for (int step = 1; step <= 10; ++step) bar.advance(step, "loss 1.0000");
+  bar.finish();
+}
+
+TEST(ProgressLog, HasALineForEveryEpoch) {
+  const Log log;
+  ProgressBar bar(log.in, {std::chrono::milliseconds(0)});
+  for (int epoch = 1; epoch <= 3; ++epoch) {
+    run_epoch(bar, epoch, 3);
+    const std::string text = log.text();
+    ASSERT_GT(text.size(), 9u);
+    EXPECT_EQ(text[2], ':');
+    const std::string name = " epoch " + std::to_string(epoch) + "/3";
+    EXPECT_EQ(text.find(name + "  10/10  loss 1.0000  "), 8u) << text;
+    EXPECT_TRUE(contains(text, " images/s")) << text;
+    EXPECT_EQ(contains(text, " left\n"), epoch < 3) << text;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+  }
+}
+
+TEST(ProgressLog, ShortEpochsDoNotFloodIt) {
+  const Log log;
+  ProgressBar bar(log.in);
+  for (int epoch = 1; epoch <= 1000; ++epoch) run_epoch(bar, epoch, 1000);
+  const std::string text = log.text();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+  EXPECT_TRUE(contains(text, "epoch 1/1000")) << text;
+  EXPECT_TRUE(contains(text, "epoch 1000/1000")) << text;
+}
+
+TEST(ProgressLog, ALongEpochShowsThatItLives) {
+  const Log log;
+  ProgressBar bar(
+      log.in, {std::chrono::milliseconds(0), std::chrono::milliseconds(150)});
+  bar.start("epoch 1/2", 100);
+  bar.set_pace({"images", 10, 0, 100});
+  bar.advance(1, "loss 1.0000");
+  EXPECT_EQ(log.text(), "");
+  for (int step = 2; step <= 3; ++step) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(160));
+    bar.advance(step, "loss 1.0000");
+    const std::string text = log.text();
+    EXPECT_TRUE(contains(text, "  " + std::to_string(step) + "/100  loss"))
+        << text;
+    EXPECT_TRUE(text.ends_with(" left\n")) << text;
+  }
+  bar.finish();  // stopped
+  EXPECT_TRUE(contains(log.text(), "epoch 1/2  3/100  loss 1.0000"));
+}
+
+TEST(ProgressLog, OtherWorkIsToldOnlyIfItTakesLong) {
+  const Log log;
+  ProgressBar bar(
+      log.in, {std::chrono::milliseconds(0), std::chrono::milliseconds(150)});
+  bar.start("embedding", 10);
+  bar.advance(10, "");
+  bar.finish();
+  EXPECT_EQ(log.text(), "");
+  bar.start("embedding", 10);
+  std::this_thread::sleep_for(std::chrono::milliseconds(160));
+  bar.advance(5, "");
+  EXPECT_TRUE(contains(log.text(), " embedding  5/10  "));
+  bar.advance(10, "");
+  bar.finish();
+  EXPECT_TRUE(contains(log.text(), " embedding  10/10  "));
+}
+
+TEST(ProgressLog, TheTimeLeftHasWhatPassesBetweenEpochs) {
+  const Log log;
+  ProgressBar bar(log.in, {std::chrono::milliseconds(0)});
+  run_epoch(bar, 1, 21);
+  EXPECT_TRUE(contains(log.text(), "  0:00 left"));
+  bar.start("embedding", 10);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  bar.finish();
+  run_epoch(bar, 2, 21);
+  // 19 epochs are left, and one waited 0.2 s or more.
+  const std::string text = log.text();
+  EXPECT_FALSE(contains(text, "  0:00 left")) << text;
+  // A new run knows nothing of this.
+  run_epoch(bar, 1, 21);
+  EXPECT_TRUE(contains(log.text(), "  0:00 left"));
+}
+
+TEST_F(ProgressBarTest, ADumbTerminalHasTheLog) {
+  setenv("TERM", "dumb", 1);
+  ProgressBar bar(terminal_.slave);
+  setenv("TERM", "xterm", 1);
+  bar.start("embedding", 10);
+  bar.finish();
+  EXPECT_EQ(terminal_.read_all(), "");
+  run_epoch(bar, 1, 1);
+  const std::string text = terminal_.read_all();
+  EXPECT_TRUE(contains(text, " epoch 1/1  10/10  loss 1.0000")) << text;
+  EXPECT_FALSE(contains(text, "\x1b")) << text;
 }
 
 TEST_F(ProgressBarTest, TheLocaleDecidesOnUtf8) {

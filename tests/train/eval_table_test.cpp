@@ -71,5 +71,29 @@ TEST(EvalTable, UndefinedValuesAreDashes) {
             "  intra           0.5      +0   0.5      1");
 }
 
+TEST(LastMetricText, NamesTheEpochOfTheLastEvaluation) {
+  EXPECT_EQ(last_metric_text({}, "recall_any@1"), "");
+  const History history({point(0, 0.25, 0.5), point(2, 0.981, 0.1234)});
+  EXPECT_EQ(last_metric_text(history, "recall_any@1"),
+            "recall_any@1 98.10% (epoch 2)");
+  EXPECT_EQ(last_metric_text(history, "intra"), "intra 0.1234 (epoch 2)");
+  EXPECT_EQ(last_metric_text(history, "map_at_r"), "");
+  EXPECT_EQ(last_metric_text(History({point(1, NAN, 1)}), "recall_any@1"),
+            "recall_any@1 - (epoch 1)");
+}
+
+TEST(LastMetricText, IsOfTheFirstPartOrOfTheOneNamed) {
+  const History history({RunPoint{
+      3,
+      30,
+      {{},
+       "",
+       {{"medium/map_trapezoid", 0.5}, {"hard/map_trapezoid", 0.25}}}}});
+  EXPECT_EQ(last_metric_text(history, "map_trapezoid"),
+            "medium/map_trapezoid 50.00% (epoch 3)");
+  EXPECT_EQ(last_metric_text(history, "hard/map_trapezoid"),
+            "hard/map_trapezoid 25.00% (epoch 3)");
+}
+
 }  // namespace
 }  // namespace kith

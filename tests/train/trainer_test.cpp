@@ -158,7 +158,8 @@ TEST_F(TrainerTest, TellsHowFastItIsAndWhatFollows) {
   EXPECT_EQ(progress.paces[0].after, 4);  // seven steps, three an epoch
   EXPECT_EQ(progress.paces[1].after, 1);
   EXPECT_EQ(progress.paces[2].after, 0);
-  EXPECT_EQ(progress.last_note.rfind("loss ", 0), 0u) << progress.last_note;
+  EXPECT_EQ(progress.last_note.rfind("mean loss ", 0), 0u)
+      << progress.last_note;
   EXPECT_NE(progress.last_note.find("  lr "), std::string::npos);
 }
 
