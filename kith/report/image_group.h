@@ -19,7 +19,7 @@ struct EmbeddedRun {
   EmbeddedSplit split;
   /// That were found by pixels; null: nothing is known of them.
   const StoredDuplicates* duplicates = nullptr;
-  RunInsight insight;  ///< Filled by the functions below.
+  RunInsight insight = {};  ///< Filled by the functions below.
 };
 
 /// Fills `insight.activations`, which needs the network: of queries drawn with

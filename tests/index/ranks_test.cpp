@@ -9,6 +9,7 @@
 #include "kith/io/tensor_io.h"
 #include "kith/ops/cpu_level.h"
 #include "kith/ops/pairwise.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/torch/tensors.h"
 
