@@ -230,11 +230,11 @@ class Events(unittest.TestCase):
     def check_evaluations(self, points, evals):
         for name, number in evals[0]["metrics"]["metrics"].items():
             if isinstance(number, list):
-                self.assertNotIn("eval/" + name, points)
+                self.assertNotIn("eval/test/" + name, points)
                 continue
             self.assertEqual(
                 [(step, one(value, 2)) for step, value in
-                 points["eval/" + name]],
+                 points["eval/test/" + name]],
                 [(e["step"], float32(e["metrics"]["metrics"][name]))
                  for e in evals], name)
         seconds = scalars(points, "time/evaluation")
@@ -313,18 +313,18 @@ class Events(unittest.TestCase):
 
         # Six classes of eight: 48 queries, seven right answers each.
         for tag, pairs in (("positive", 48 * 7), ("negative", 48 * 40)):
-            histograms = points["eval/similarity/" + tag]
+            histograms = points["eval/test/similarity/" + tag]
             self.assertEqual([step for step, _ in histograms], [0, 3, 6, 9])
             for _, value in histograms:
                 self.check_histogram(value, pairs)
-        self.assertEqual([s for s, _ in points["eval/examples"]], [0, 3, 6, 9])
-        for _, value in points["eval/examples"]:
+        self.assertEqual([s for s, _ in points["eval/test/examples"]], [0, 3, 6, 9])
+        for _, value in points["eval/test/examples"]:
             self.check_examples(value, rows=8)
 
         # What was said meanwhile: a table after each evaluation.
-        self.assertIn("before training\n", result.stderr)
+        self.assertIn("before training: test split, protocol", result.stderr)
         self.assertRegex(result.stderr,
-                         r"after epoch 2, step 6\n"
+                         r"after epoch 2, step 6: test split, protocol standard\n"
                          r"  metric +value +change +best +epoch\n"
                          r"  recall_any@1 +\d+\.\d\d% +[+-]\d+\.\d\d ")
         self.assertNotIn("images/s  ", result.stderr)  # no bar without terminal
@@ -333,13 +333,13 @@ class Events(unittest.TestCase):
         self.train("--set", "log.examples=2", "--set", "log.every=2",
                    "--set", "eval.before=false", "--set", "eval.every=0")
         points = shown(self.run_folder)
-        (step, value), = points["eval/examples"]
+        (step, value), = points["eval/test/examples"]
         self.assertEqual(step, 9)
         self.check_examples(value, rows=2)
         self.assertEqual([s for s, _ in points["train/loss"]], [2, 4, 6, 8])
         self.run_folder = self.folder / "other"
         self.train("--set", "log.examples=0", "--set", "train.epochs=1")
-        self.assertNotIn("eval/examples", shown(self.run_folder))
+        self.assertNotIn("eval/test/examples", shown(self.run_folder))
 
     def test_a_killed_run(self):
         """Steps after the last checkpoint are logged, lost and taken again:
