@@ -68,8 +68,8 @@ constexpr std::array<Section, 17> kSections = {{
      "The same test with images that are blurred, noisy or otherwise worse.",
      corruptions_section},
     {"activations", "Where the network looks",
-     "What matters: the warmer, the farther the image's embedding moves (1 - "
-     "cosine) when it is blurred there.",
+     "The warmer, the farther the image's embedding moves (1 - cosine) when it "
+     "is blurred there: what the network goes by.",
      activations_section},
     {"scatter", "Embeddings in the plane",
      "Each point is a test image, its colour the class. By neighbours, images "

@@ -24,7 +24,7 @@ std::string row(const ActivationRow& row) {
       cell(row.cover,
            "Heat where blurring the image of class " + row.label +
                " moves its embedding, at most by " + short_number(row.moved),
-           "what matters, up to " + format_fixed(row.moved, 2));
+           "moves up to " + format_general(row.moved, 2));
   for (size_t i = 0; i < row.uris.size() && i < row.channels.size(); ++i) {
     const std::string name = "channel " + std::to_string(row.channels[i]);
     std::string alt = "Heat of " + name;
