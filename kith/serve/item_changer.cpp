@@ -68,10 +68,12 @@ class ChangePlan {
   /// Writes the pictures, then changes the index on disk.
   void write(StoredIndex& index, const std::string& path) {
     try {
+      std::vector<KeptPictures::File> files;
       for (const auto& [item, file] : new_) {
         if (!path_exists(file)) made_.push_back(file);
-        pictures_.keep(file, item->picture);
+        files.push_back({file, item->picture});
       }
+      pictures_.keep(files);
       if (!gone_.empty()) index.remove(gone_);
       if (!new_.empty()) index.add(rows(), items());
       index.save(path);
@@ -146,11 +148,12 @@ ItemChanger::ItemChanger(ServedIndex& served, int64_t most_bytes)
     : served_(served), most_bytes_(most_bytes) {
   const std::string& path = served_.options().path;
   const auto lock = lock_index(path, kPatienceSeconds);
-  const int64_t removed =
-      served_.pictures().sweep(StoredIndex::open(path, /*memory_mb=*/0));
-  if (removed > 0) {
-    log_info(std::to_string(removed) + " pictures beside " + path +
-             " were of no item any more and are removed");
+  const std::vector<std::string> others =
+      served_.pictures().count(StoredIndex::open(path, /*memory_mb=*/0));
+  if (!others.empty()) {
+    log_info(std::to_string(others.size()) + " pictures in " + path +
+             ".pictures are of no item of the index any more (first: " +
+             others.front() + "); they are not needed");
   }
   thread_ = std::thread([this] { work(); });
 }
@@ -215,15 +218,21 @@ void ItemChanger::commit(std::vector<ItemChange>& batch) {
   std::optional<HttpResponse> failure;
   std::optional<ChangePlan> plan;
   try {
-    const auto lock = lock_index(path, kPatienceSeconds);
+    auto lock = lock_index(path, kPatienceSeconds);
     try {
-      StoredIndex index = StoredIndex::open(path, /*memory_mb=*/0);
-      served_.check_model(index);
-      plan.emplace(index, served_.pictures(), batch);
+      std::optional<StoredIndex> index =
+          StoredIndex::open(path, /*memory_mb=*/0);
+      served_.check_model(*index);
+      plan.emplace(*index, served_.pictures(), batch);
       for (size_t i = 0; i < batch.size(); ++i) {
         outcomes[i] = plan->apply(batch[i], most_bytes_);
       }
-      if (!plan->is_empty()) plan->write(index, path);
+      const auto write = [&] {
+        plan->write(*index, path);
+        index.reset();  // before another is opened
+        lock.reset();
+      };
+      if (!plan->is_empty()) served_.change(write);
     } catch (const std::exception& error) {
       failure = failure_of(error);
     }
@@ -238,7 +247,6 @@ void ItemChanger::commit(std::vector<ItemChange>& batch) {
     removed += outcome.removed;
   }
   if (added + removed > 0) {
-    served_.look(ServedIndex::Look::kOwnChange);
     served_.count_changes(added, removed);
     plan->drop_old_pictures();
   }

@@ -54,8 +54,7 @@ struct ItemChange {
 /// change the same index in between: both take its lock.
 class ItemChanger {
  public:
-  /// Removes pictures of items that are no more. `most_bytes` of pictures are
-  /// kept.
+  /// No more than `most_bytes` of pictures are kept.
   ItemChanger(ServedIndex& served, int64_t most_bytes);
   ~ItemChanger();
   ItemChanger(const ItemChanger&) = delete;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <future>
 #include <unordered_set>
 
 #include "kith/core/file.h"
@@ -83,11 +84,27 @@ std::string KeptPictures::file_of(std::string_view path) const {
   return folder_ + "/" + std::string(*name);
 }
 
-void KeptPictures::keep(const std::string& path, std::string_view bytes) {
+/// Several at a time: the disk syncs eight together in little more time than
+/// one.
+void KeptPictures::keep(const std::vector<File>& files) {
+  constexpr size_t kTogether = 8;
   make_folders(folder_);
-  const int64_t before = path_exists(path) ? bytes_of(path) : 0;
-  write_file_atomically(path, bytes);
-  bytes_ += static_cast<int64_t>(bytes.size()) - before;
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < files.size(); i = next++) keep_one(files[i]);
+  };
+  std::vector<std::future<void>> others;
+  for (size_t i = 1; i < std::min(files.size(), kTogether); ++i) {
+    others.push_back(std::async(std::launch::async, work));
+  }
+  work();
+  for (std::future<void>& other : others) other.get();
+}
+
+void KeptPictures::keep_one(const File& file) {
+  const int64_t before = path_exists(file.path) ? bytes_of(file.path) : 0;
+  write_file_atomically(file.path, file.bytes);
+  bytes_ += std::ssize(file.bytes) - before;
 }
 
 void KeptPictures::drop(std::string_view path) {
@@ -99,29 +116,26 @@ void KeptPictures::drop(std::string_view path) {
   if (!ignored && fs::remove(file, ignored)) bytes_ -= size;
 }
 
-int64_t KeptPictures::sweep(const StoredIndex& index) {
+std::vector<std::string> KeptPictures::count(const StoredIndex& index) {
   std::unordered_set<std::string_view> known;
   for (int64_t i = 0; i < index.count(); ++i) {
     if (index.is_removed(i)) continue;
     if (const auto name = name_of(index.items().path(i))) known.insert(*name);
   }
   bytes_ = 0;
-  int64_t removed = 0;
+  std::vector<std::string> others;
   std::error_code error;
-  std::vector<fs::path> left;
   for (fs::directory_iterator entry(folder_, error), end;
        !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (!id_in(name)) continue;
     std::error_code none;
-    if (known.contains(name)) {
-      bytes_ += static_cast<int64_t>(entry->file_size(none));
-    } else {
-      left.push_back(entry->path());
-    }
+    const auto size = static_cast<int64_t>(entry->file_size(none));
+    if (!id_in(name) || none) continue;
+    bytes_ += size;
+    if (!known.contains(name)) others.push_back(entry->path().string());
   }
-  for (const fs::path& file : left) removed += fs::remove(file, error) ? 1 : 0;
-  return removed;
+  std::sort(others.begin(), others.end());
+  return others;
 }
 
 }  // namespace kith

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kith/index/stored_index.h"
 
@@ -31,19 +32,27 @@ class KeptPictures {
   /// was when they were added.
   std::string file_of(std::string_view path) const;
 
-  /// Writes a file, synced to the disk. RunError.
-  void keep(const std::string& path, std::string_view bytes);
+  struct File {
+    std::string path;  ///< path_of()
+    std::string_view bytes;
+  };
+
+  /// Writes files, synced to the disk. RunError; then some may be written.
+  void keep(const std::vector<File>& files);
 
   /// Removes the file of an item if it is a kept one; others are the user's.
   void drop(std::string_view path);
 
-  /// Removes files that no item has, of a process that was killed say, and
-  /// counts the others. Returns how many were removed.
-  int64_t sweep(const StoredIndex& index);
+  /// Counts the bytes of all files. Returns those that no item has: left by a
+  /// process that was killed, or of items that `kith index` removed. They may
+  /// be all there is of a picture, so they stay.
+  std::vector<std::string> count(const StoredIndex& index);
 
-  int64_t bytes() const { return bytes_; }  ///< Since sweep().
+  int64_t bytes() const { return bytes_; }  ///< Since count().
 
  private:
+  void keep_one(const File& file);
+
   /// The file's name within the folder; nothing if it is not a kept one.
   std::optional<std::string_view> name_of(std::string_view path) const;
 

@@ -72,15 +72,28 @@ void ServedIndex::check_model(const StoredIndex& index) const {
 void ServedIndex::look(Look look) {
   if (options_.path.empty()) return;
   const std::lock_guard looking(looking_);
-  const std::string record = record_path(options_.path);
   // Before it is opened: what changes meanwhile is seen the next time.
-  const FileMark mark = file_mark(record);
-  if (look == Look::kIfNew) {
+  const FileMark mark = file_mark(record_path(options_.path));
+  const bool is_anyway = look == Look::kAnyway;
+  if (!is_anyway) {
     if (mark == loaded_ && !refused_) return;
     if (mark == refused_ && Clock::now() < again_at_) return;
   }
+  open(mark, /*is_told=*/true, /*is_told_again=*/is_anyway);
+}
+
+void ServedIndex::change(const std::function<void()>& write) {
+  const std::lock_guard looking(looking_);
+  write();
+  open(file_mark(record_path(options_.path)), /*is_told=*/false,
+       /*is_told_again=*/true);
+}
+
+void ServedIndex::open(const FileMark& mark, bool is_told, bool is_told_again) {
   try {
-    if (mark.inode == 0) throw DataError(record + " is gone");
+    if (mark.inode == 0) {
+      throw DataError(record_path(options_.path) + " is gone");
+    }
     wait_for_older();
     StoredIndex opened =
         StoredIndex::open(options_.path, options_.memory_mb, options_.device);
@@ -95,12 +108,11 @@ void ServedIndex::look(Look look) {
     loaded_ = mark;
     refused_.reset();
     refusals_ = 0;
-    if (look != Look::kOwnChange) {
-      log_info(options_.path + " is loaded again: " + std::to_string(items) +
-               " items, " + std::to_string(next->index->size()) + " before");
-    }
+    if (!is_told) return;
+    log_info(options_.path + " is loaded again: " + std::to_string(items) +
+             " items, " + std::to_string(next->index->size()) + " before");
   } catch (const std::exception& error) {
-    refuse(mark, look, error.what());
+    refuse(mark, is_told_again, error.what());
   }
 }
 
@@ -113,7 +125,7 @@ void ServedIndex::wait_for_older() const {
   }
 }
 
-void ServedIndex::refuse(const FileMark& mark, Look look,
+void ServedIndex::refuse(const FileMark& mark, bool is_told_again,
                          const std::string& why) {
   const bool is_known = mark == refused_;
   refused_ = mark;
@@ -124,7 +136,7 @@ void ServedIndex::refuse(const FileMark& mark, Look look,
     ++stats_.failed_reloads;
     stats_.is_stale = true;
   }
-  if (is_known && look == Look::kIfNew) return;
+  if (is_known && !is_told_again) return;
   log_warning(options_.path +
               " has changed, but what is there now cannot be served; the "
               "index of before still is, and it is tried again: " +

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -61,15 +62,18 @@ class ServedIndex {
   int64_t find(const StoredIndex& index, std::string_view id) const;
 
   enum class Look {
-    kIfNew,      ///< Only if INDEX.json is another file than it was.
-    kAnyway,     ///< Also if it is the same.
-    kOwnChange,  ///< The same, and nothing is said if all is well.
+    kIfNew,   ///< Only if INDEX.json is another file than it was.
+    kAnyway,  ///< Also if it is the same.
   };
 
   /// Opens what is on disk and takes it in the place of what was searched,
   /// which requests in work keep. What cannot be opened or is of another model
   /// is told once, in the log, and tried again later; what was there stays.
   void look(Look look);
+
+  /// Calls `write`, which changes the index on disk, and opens that without a
+  /// word, before anybody else looks. Whatever `write` throws goes on.
+  void change(const std::function<void()>& write);
 
   /// ConfigError if an index is not of the model that is served.
   void check_model(const StoredIndex& index) const;
@@ -82,8 +86,9 @@ class ServedIndex {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void open(const FileMark& mark, bool is_told, bool is_told_again);
   void wait_for_older() const;
-  void refuse(const FileMark& mark, Look look, const std::string& why);
+  void refuse(const FileMark& mark, bool is_told_again, const std::string& why);
 
   ServedIndexOptions options_;
   SearchService& service_;

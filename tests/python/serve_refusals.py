@@ -37,6 +37,26 @@ class Refusals(ServeTest):
         self.expect_refused(self.server.get("/api/items/1/similar?label=x"),
                             400)
 
+    def test_forms_that_are_none(self):
+        kind = "multipart/form-data; boundary=B"
+        head = b'--B\r\nContent-Disposition: form-data; name="image"'
+        picture = shared.pictures[0]
+        whole = head + b"\r\n\r\n" + picture + b"\r\n--B--\r\n"
+        self.assertEqual(self.server.search(whole, Content_Type=kind)[0], 200)
+        for body, told in (
+                (whole, "multipart/form-data"), (whole, kind + "x"),
+                (whole[:-9], kind), (whole[:60], kind), (b"", kind),
+                (b"--B--", kind), (b"--B\r\n" * 1000, kind),
+                (head + b"\r\nX: " + b"y" * 100000 + whole[40:], kind),
+                (head + b"\r\n\r\nx\r\n" + whole, kind),
+                ((head + b"\r\n\r\nx\r\n") * 300 + b"--B--", kind),
+                (whole.replace(b"image", b"other"), kind),
+                (os.urandom(100000), kind)):
+            self.expect_refused(
+                self.server.search(body, Content_Type=told), 400)
+        self.expect_refused(self.server.search(
+            head + b"\r\n\r\ntext\r\n--B--", Content_Type=kind), 415)
+
     def test_other_methods(self):
         self.expect_refused(self.server.get("/api/search"), 405)
         for method in ("POST", "PUT", "DELETE", "OPTIONS"):

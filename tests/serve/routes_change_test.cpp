@@ -1,11 +1,14 @@
 #include <filesystem>
 #include <future>
+#include <map>
 #include <thread>
 
 #include "kith/core/file_lock.h"
+#include "kith/image/decode.h"
 #include "kith/image/encode.h"
 #include "tests/serve/served_files.h"
 #include "tests/support/log_capture.h"
+#include "tests/support/more_pictures.h"
 
 namespace kith {
 namespace {
@@ -259,17 +262,29 @@ TEST_F(ChangesTest, SayThatADamagedIndexStaysAsItIs) {
 }
 
 TEST_F(ChangesTest, TakeAllFormatsThatAreRead) {
-  const auto text = [](const std::vector<uint8_t>& bytes) {
-    return std::string(bytes.begin(), bytes.end());
-  };
-  const std::string jpeg = text(encode_jpeg(draw_scene(1, 48, 32), 90));
-  EXPECT_EQ(ask("POST", "/api/items?id=jpeg", jpeg, "image/jpeg").status, 201);
-  // A white pixel.
-  const std::string gif(
-      "GIF89a\1\0\1\0\x80\0\0\xff\xff\xff\0\0\0,\0\0\0\0\1\0\1\0\0\2\2D\1\0;",
-      35);
-  EXPECT_EQ(ask("POST", "/api/items?id=gif", gif, "image/gif").status, 201);
-  EXPECT_EQ(ask("POST", "/api/search", gif, "image/gif").status, 200);
+  const auto jpeg = encode_jpeg(draw_scene(1, 48, 32), 90);
+  const std::map<std::string, std::string> pictures = {
+      {"JPEG", std::string(jpeg.begin(), jpeg.end())},
+      {"PNG", png(1)},
+      {"BMP", raw_bmp({.width = 2,
+                       .height = 1,
+                       .rows = "abcdef"
+                               "\1\1"})},
+      {"GIF", raw_gif({})},
+      {"WebP", lossy_webp()},
+      {"TIFF", raw_tiff({.width = 2, .height = 2, .pixels = "abcd"})}};
+  for (const std::string& format : image_formats()) {
+    const std::string& bytes = pictures.at(format);
+    EXPECT_EQ(ask("POST", "/api/search", bytes, "image/x").status, 200)
+        << format;
+    const HttpResponse added = ask("POST", "/api/items?id=" + format, bytes);
+    EXPECT_EQ(added.status, 201) << format << added.body;
+    EXPECT_EQ(read_file(Json::parse(added.body)["items"][0]["path"], 1 << 20),
+              bytes);
+    const HttpResponse cut =
+        ask("POST", "/api/search", bytes.substr(0, bytes.size() / 2));
+    EXPECT_EQ(cut.status, 400) << format;
+  }
 }
 
 }  // namespace
