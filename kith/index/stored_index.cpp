@@ -7,6 +7,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/path.h"
+#include "kith/core/timer.h"
 #include "kith/index/index_files.h"
 #include "kith/io/file_sums.h"
 
@@ -165,16 +166,24 @@ StoredIndex::StoredIndex(std::unique_ptr<VectorIndex> index, ItemTable items,
 
 StoredIndex StoredIndex::open(const std::string& path, int64_t memory_mb,
                               c10::Device device) {
-  constexpr int kTries = 10;  // while another process replaces it
-  for (int tries = 1;; ++tries) {
+  // Another process may replace it meanwhile, even twice, so that it is what it
+  // was before: an error counts when it comes again.
+  constexpr double kPatienceSeconds = 10;
+  constexpr int kMostFailures = 2;
+  const Timer timer;
+  for (int failures = 0;;) {
     check_files_are_there(path);
     const IndexRecord record = read_index_record(record_path(path));
     const IndexData data = current_data(path, record);
     try {
       StoredIndex opened = open_record(path, record, memory_mb, device);
-      if (tries == kTries || is_current(path, record, data)) return opened;
+      if (is_current(path, record, data)) return opened;
+      if (timer.seconds() > kPatienceSeconds) return opened;
     } catch (const DataError&) {
-      if (tries == kTries || is_current(path, record, data)) throw;
+      if (is_current(path, record, data)) ++failures;
+      if (failures == kMostFailures || timer.seconds() > kPatienceSeconds) {
+        throw;
+      }
     }
   }
 }

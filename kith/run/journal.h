@@ -35,7 +35,8 @@ class Journal {
     events_.write(evaluation);
   }
 
-  /// The evaluation of the best network on the test split, after so many steps.
+  /// The evaluation of the best network on the test split, and after how many
+  /// steps it was made.
   void write_test(const Evaluation& evaluation, const TestPoint& test) {
     log_.write(test, evaluation.seconds);
     events_.write(evaluation);

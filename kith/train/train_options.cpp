@@ -22,8 +22,8 @@ void TrainOptions::describe(OptionSet& set) {
           "A checkpoint after this many steps; 0: only after each epoch.")
       .range(0);
   set.add("keep_every", keep_every,
-          "The weights after every so many epochs are kept, besides the last "
-          "and the best; 0: no others.")
+          "The weights are kept after every n-th epoch, besides the last and "
+          "the best, with n this number; 0: no others.")
       .range(0);
   set.add("sub_batch", sub_batch,
           "Images that go through the network at a time; the loss still sees "

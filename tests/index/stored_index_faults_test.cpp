@@ -242,7 +242,7 @@ TEST_P(StoredIndexFaults, MakingLeavesNothingOrTheNew) {
 TEST_F(StoredIndexFiles, WhoReadsMeanwhileSeesOneOfTwo) {
   make(0, kOld).save(path_);
   std::atomic<bool> done = false;
-  std::thread writer([&] {
+  std::jthread writer([&] {
     for (int i = 0; i < 40; ++i) {
       make(i % 2 == 0 ? kOld : 0, i % 2 == 0 ? kNew : kOld).save(path_);
       std::this_thread::sleep_for(std::chrono::milliseconds(3));
@@ -259,7 +259,6 @@ TEST_F(StoredIndexFiles, WhoReadsMeanwhileSeesOneOfTwo) {
       }
     }
   }
-  writer.join();
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, StoredIndexFaults,
