@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kith/core/error.h"
+#include "kith/data/image_list.h"
 #include "kith/eval/metric.h"
 #include "kith/eval/metric_name.h"
 #include "kith/eval/student_t.h"
@@ -79,6 +80,11 @@ RunResult read_run_result(const StudyRun& run, const std::string& folder) {
   const RunMetrics metrics = read_metrics_to_train_again(RunFolder(folder));
   result.split = metrics.split;
   if (metrics.last) result.metrics = numbers_of(*metrics.last);
+  if (metrics.test) {
+    result.split = split_name(Split::kTest);
+    result.chosen_on_validation = true;
+    result.metrics = numbers_of(metrics.test->found);
+  }
   for (const RunPoint& point : metrics.history) {
     result.curve.push_back({point.epoch, point.step, numbers_of(point.found)});
   }

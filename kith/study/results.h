@@ -22,10 +22,14 @@ struct CurvePoint {
 struct RunResult {
   Labels labels;
   int64_t seed = 0;
-  std::string folder;                     ///< Of the run, to be opened.
-  std::string split;                      ///< That it was tested on.
-  std::map<std::string, double> metrics;  ///< Of the last evaluation: shares.
-  std::vector<CurvePoint> curve;          ///< All evaluations.
+  std::string folder;  ///< Of the run, to be opened.
+  std::string split;   ///< That `metrics` are of.
+  /// Whether the data's validation images chose the network of `metrics`.
+  bool chosen_on_validation = false;
+  /// Shares. Of the last evaluation; where validation images chose a network,
+  /// of that one's test.
+  std::map<std::string, double> metrics;
+  std::vector<CurvePoint> curve;  ///< All evaluations.
 };
 
 /// All that is known of a study; runs that are not finished are left out.

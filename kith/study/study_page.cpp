@@ -191,6 +191,7 @@ class PageOfStudy {
     std::string notes = note(
         "Mean ± half of the 95% interval (Student's t) over three runs or "
         "more; the best of a column is bold if every combination has them.");
+    if (!summary_.what.empty()) notes += note(summary_.what);
     if (!study_.published_source.empty()) {
       notes += note("Published numbers: " + study_.published_source + ".");
     }

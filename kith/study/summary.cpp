@@ -27,6 +27,28 @@ void mark_best(const Study& study, StudySummary& summary) {
   }
 }
 
+/// Runs of one study may differ, for an axis may be the data.
+std::string what_is_measured(const std::vector<RunResult>& runs) {
+  const auto is_chosen = [](const RunResult& run) {
+    return run.chosen_on_validation;
+  };
+  const auto is_validation = [](const RunResult& run) {
+    return run.split == "validation";
+  };
+  if (runs.empty()) return "";
+  if (std::all_of(runs.begin(), runs.end(), is_chosen)) {
+    return "Test split, with the checkpoint that the validation split chose.";
+  }
+  if (std::all_of(runs.begin(), runs.end(), is_validation)) {
+    return "Validation split.";
+  }
+  const bool differ = std::any_of(runs.begin(), runs.end(), is_chosen) ||
+                      std::any_of(runs.begin(), runs.end(), is_validation);
+  return differ ? "Not all runs are of the last checkpoint on the test split: "
+                  "their metrics.json says of which they are."
+                : "";
+}
+
 }  // namespace
 
 StudySummary summarise(const StudyResults& results) {
@@ -55,6 +77,7 @@ StudySummary summarise(const StudyResults& results) {
     summary.rows.push_back(std::move(row));
   }
   mark_best(study, summary);
+  summary.what = what_is_measured(results.runs);
   return summary;
 }
 

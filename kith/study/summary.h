@@ -25,6 +25,8 @@ struct StudyRow {
 struct StudySummary {
   std::vector<StudyRow> rows;       ///< By combination.
   std::vector<bool> has_published;  ///< By metric.
+  /// A sentence, if they are not of the last network on the test split.
+  std::string what;
 };
 
 /// The best mean of a column is marked, by what its metric says is better, if

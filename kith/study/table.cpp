@@ -88,6 +88,7 @@ std::string legend(const Study& study, const StudySummary& summary,
   text += "shares in percent.";
   text[0] =
       static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  if (!summary.what.empty()) text += " " + summary.what;
   if (!study.published_source.empty()) {
     text += " Published: " + study.published_source + ".";
   }

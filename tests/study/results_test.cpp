@@ -70,6 +70,24 @@ TEST(RunResult, IsReadFromTheRunsMetrics) {
   EXPECT_EQ(result.curve[0].metrics.at("hard/map"), 0.1);
 }
 
+TEST(RunResult, IsTheTestOfTheNetworkThatValidationChose) {
+  const TempDir folder;
+  folder.write("metrics.json",
+               R"({"protocol": "standard", "split": "validation",
+         "last": {"epoch": 2, "step": 6, "metrics": {"map_at_r": 0.5}},
+         "best": {"metric": "map_at_r", "value": 0.7, "epoch": 1, "step": 3,
+                  "chosen_on": "validation"},
+         "test": {"checkpoint": "best", "epoch": 1, "step": 3,
+                  "after_step": 6, "split": "test",
+                  "metrics": {"map_at_r": 0.25}},
+         "history": [{"epoch": 2, "step": 6, "metrics": {"map_at_r": 0.5}}]})");
+  const RunResult result = read_run_result({}, folder.path());
+  EXPECT_EQ(result.metrics.at("map_at_r"), 0.25);
+  EXPECT_EQ(result.split, "test");
+  EXPECT_TRUE(result.chosen_on_validation);
+  EXPECT_EQ(result.curve.at(0).metrics.at("map_at_r"), 0.5);
+}
+
 TEST(RunResult, OfARunWithoutEvaluationsIsEmpty) {
   const TempDir folder;
   folder.write("metrics.json", R"({"last": null, "history": []})");

@@ -65,6 +65,24 @@ TEST_F(StudyTable, AsMarkdown) {
             "interval; shares in percent. Published: A paper, Table 3.\n");
 }
 
+TEST_F(StudyTable, SaysWhichNetworkAndSplitItIsOf) {
+  results_.runs[0].chosen_on_validation = true;
+  EXPECT_NE(study_markdown(results_).find("Not all runs are of the last"),
+            std::string::npos);
+  for (RunResult& run : results_.runs) run.chosen_on_validation = true;
+  EXPECT_NE(study_markdown(results_).find(
+                "shares in percent. Test split, with the checkpoint that the "
+                "validation split chose. Published"),
+            std::string::npos);
+  for (RunResult& run : results_.runs) {
+    run.chosen_on_validation = false;
+    run.split = "validation";
+  }
+  EXPECT_NE(
+      study_markdown(results_).find("shares in percent. Validation split. "),
+      std::string::npos);
+}
+
 TEST_F(StudyTable, ThreeRunsHaveIntervalsAndTheBestIsMarked) {
   add_third_runs();
   // Half width: 4.3027 * 0.01 / sqrt(3) = 0.02484.
