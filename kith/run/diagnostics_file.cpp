@@ -9,6 +9,9 @@ namespace kith {
 namespace {
 
 constexpr uint64_t kMaxDiagnosticsBytes = uint64_t{1} << 28;
+/// More than are ever shown. A pair takes 50 times the bytes of an empty one in
+/// a file.
+constexpr size_t kMostPairs = 10000;
 
 StoredDuplicates duplicates_of(const OrderedJson& json) {
   StoredDuplicates found;
@@ -17,6 +20,7 @@ StoredDuplicates duplicates_of(const OrderedJson& json) {
   found.test_images = count_of(field(json, "test_images"));
   found.train_images = count_of(field(json, "train_images"));
   for (const OrderedJson& pair : json.at("pairs")) {
+    if (found.pairs.size() == kMostPairs) break;
     found.pairs.push_back(
         {text_of(field(pair, "train")), text_of(field(pair, "train_class")),
          text_of(field(pair, "test")), text_of(field(pair, "test_class")),
