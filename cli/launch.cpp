@@ -20,7 +20,7 @@ void let_threads_sleep() {
       std::getenv("GOMP_SPINCOUNT") == nullptr) {
     ::setenv("OMP_WAIT_POLICY", "passive", 0);
     // GCC's threads look a thousand times first: on an idle machine the next
-    // work mostly comes before they would be asleep, which is a quarter faster.
+    // work mostly comes before they would be asleep.
     ::setenv("GOMP_SPINCOUNT", "1000", 0);
   }
   ::setenv("OPENBLAS_THREAD_TIMEOUT", "12", 0);  // 2^12 cycles; usual: 2^26
