@@ -80,13 +80,13 @@ def fill(folder):
 class Server:
     """A server of the index, or another one, on a free port."""
 
-    def __init__(self, *arguments, token=None, index=None):
+    def __init__(self, *arguments, token=None, index=None, model=None):
         environment = {name: value for name, value in os.environ.items()
                        if name != "KITH_TOKEN"}
         if token:
             environment["KITH_TOKEN"] = token
         self.process = subprocess.Popen(
-            [PROGRAM, "serve", "--model", shared.model, "--index",
+            [PROGRAM, "serve", "--model", model or shared.model, "--index",
              index or shared.index, "--port", "0", "--device", "cpu", "--threads",
              "1", *arguments],
             env=environment, text=True, stdout=subprocess.PIPE,

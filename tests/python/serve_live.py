@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 import unittest
+import urllib.parse
 
 from serve_client import Server, kith, shared
 from serve_start import TOKEN
@@ -249,6 +250,106 @@ class Changing(LiveTest):
         reply = server.ask("DELETE", "/api/items?id=x")
         self.assertEqual(reply[0], 403)
         self.assertIn("docs/serve.md", json.loads(reply[2])["remedy"])
+
+
+class Approximate(LiveTest):
+    """Kinds of faiss keep what docs/serve.md says of all."""
+
+    def make(self, *kind):
+        self.index = self.folder / f"{kind[1]}.faiss"
+        self.kith("index", shared.model, "--images",
+                  shared.folder / "data" / "dataset.csv", "--out", self.index,
+                  "--device", "cpu", "--threads", 1, *kind)
+        names = self.folder / "last.txt"
+        self.kith("index", "remove", names, "--from", self.index)
+
+    def find(self, server, picture, k):
+        status, told = self.ask(server, "POST", f"/api/search?k={k}", picture,
+                                Content_Type="image/png")
+        self.assertEqual(status, 200, told)
+        return told["results"]
+
+    def expect_found(self, server, name, picture):
+        """Among the first: codes are not exact."""
+        found = self.find(server, picture, 8)
+        self.assertIn(name, [result["id"] for result in found])
+        self.assertEqual(len(found), 8)
+
+    def change(self, server):
+        """Adds a to d, of which b is then another picture and c is gone."""
+        body, kind = form(*(field for name, picture in zip("abcd", self.others)
+                            for field in (("image", picture), ("id", name))),
+                          ("label", "new"))
+        status, told = self.ask(server, "POST", "/api/items", body,
+                                Content_Type=kind)
+        self.assertEqual(status, 201, told)
+        self.assertEqual([item["position"] for item in told["items"]],
+                         [96, 97, 98, 99])
+        for name, picture in zip("abcd", self.others):
+            self.expect_found(server, name, picture)
+        self.assertEqual(self.add(server, "a", self.others[0])[0], 409)
+        status, told = self.ask(server, "PUT", "/api/items?id=b&label=other",
+                                self.others[5], Content_Type="image/png")
+        self.assertEqual(status, 200, told)
+        for name in ("c", self.paths[0]):
+            target = "/api/items?id=" + urllib.parse.quote(name)
+            self.assertEqual(self.ask(server, "DELETE", target),
+                             (200, {"removed": 1}))
+            self.assertEqual(self.ask(server, "DELETE", target)[0], 404)
+
+    def expect_changed(self, server):
+        self.assertEqual(self.items(server), 88 + 3 - 1)
+        self.expect_found(server, "a", self.others[0])
+        self.expect_found(server, "b", self.others[5])
+        self.expect_found(server, "d", self.others[3])
+        gone = {"c", *self.paths[-8:], self.paths[0]}
+        for picture in (self.others[1], self.others[2], shared.pictures[0]):
+            found = self.find(server, picture, 90)
+            self.assertEqual(len({result["id"] for result in found}), 90)
+            self.assertFalse(gone & {result["id"] for result in found})
+            nearness = [result["similarity"] for result in found]
+            self.assertEqual(nearness, sorted(nearness, reverse=True))
+        status, told = self.ask(server, "GET", "/api/items?id=b")
+        self.assertEqual((status, told["label"]), (200, "other"))
+        status, told = self.ask(
+            server, "GET", f"/api/items/{told['position']}/similar?k=100")
+        self.assertEqual(status, 200, told)
+        self.assertEqual(len(told["results"]), 89)  # all but itself
+        _, told = self.ask(server, "GET", "/api/classes")
+        counts = {entry["label"]: entry["count"] for entry in told["classes"]}
+        self.assertEqual((counts["new"], counts["other"]), (2, 1))
+
+    def expect_follows(self, *kind):
+        self.make(*kind)
+        server = self.serve()
+        self.change(server)
+        self.expect_changed(server)
+        server.end()  # by SIGKILL
+        self.kith("index", "info", self.index, "--check")
+        server = self.serve()
+        self.expect_changed(server)
+        # Most may go: those that are left are found, and no others.
+        for path in self.paths[1:80]:
+            status, told = self.ask(
+                server, "DELETE", "/api/items?id=" + urllib.parse.quote(path))
+            self.assertEqual(status, 200, told)
+        left = {"a", "b", "d", *self.paths[80:88]}
+        for picture in (self.others[0], shared.pictures[3]):
+            found = self.find(server, picture, 20)
+            self.assertEqual({result["id"] for result in found}, left)
+        found = self.ask(server, "POST", "/api/search?k=20&label=new",
+                         self.others[5], Content_Type="image/png")[1]
+        self.assertEqual({result["id"] for result in found["results"]},
+                         {"a", "d"})
+        self.assertEqual(server.stop()[0], 0)
+
+    def test_hnsw(self):
+        self.expect_follows("--kind", "hnsw")
+
+    def test_ivf_pq(self):
+        self.expect_follows("--kind", "ivf_pq", "--set", "lists=8", "--set",
+                            "probes=2", "--set", "subvectors=8", "--set",
+                            "bits=5")
 
 
 class Several(LiveTest):

@@ -9,6 +9,7 @@ import re
 import unittest
 import urllib.parse
 
+from serve_checkpoint import Checkpoints  # noqa: F401
 from serve_client import ServeTest, prepared, shared
 from serve_refusals import Refusals  # noqa: F401
 from serve_start import Addresses, Options, Stopping, Tokens  # noqa: F401
