@@ -49,7 +49,7 @@ struct RunRecord {
   /// Test images that are also training images, if they were looked for.
   std::optional<StoredDuplicates> duplicates;
   /// The split that it was chosen on; "nothing" if there was one evaluation
-  /// only; empty: not known, or not yet.
+  /// after training only; empty: not known, or not yet.
   std::string chosen_on;
   /// The best network on the test split, if that had no part in the choice.
   std::optional<TestPoint> test;

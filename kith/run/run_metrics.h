@@ -90,7 +90,7 @@ struct RunMetrics {
   std::optional<StoredEval> last = {};  ///< None: trained without evaluations.
   std::optional<BestPoint> best = {};
   /// The split that `best` was chosen on; "nothing" if there was one evaluation
-  /// only. Empty, as in a file of an earlier kith: `split`.
+  /// after training only. Empty, as in a file of an earlier kith: `split`.
   std::string chosen_on = {};
   /// The key that ended it, such as "train.epochs" or "train.patience"; empty:
   /// an earlier kith did not say.

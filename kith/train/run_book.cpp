@@ -1,5 +1,6 @@
 #include "kith/train/run_book.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -46,6 +47,12 @@ void check_selection(const RunChange& change, const TrainOptions& train) {
 
 constexpr const char* kPatience = "train.patience";
 
+/// Whether a change is one of what is trained or measured, which an evaluation
+/// made before would not fit.
+bool needs_a_new_start(const RunChange& change) {
+  return !moves_the_end(change) && !keeps_the_numbers(change);
+}
+
 /// "61.20% (epoch 7)"
 std::string best_text(const BestPoint& best) {
   const auto metrics = parse_metrics({MetricName::parse(best.metric).metric()});
@@ -73,16 +80,26 @@ std::string RunBook::ended_by() const {
       (train.steps > 0 && state_.step >= train.steps)) {
     return train.end_key();
   }
-  if (train.patience == 0 || !state_.best || state_.history.empty()) return "";
+  if (train.patience == 0) return "";
+  const std::optional<BestPoint> best = best_epoch();
+  if (!best) return "";
   // Only an evaluation ends a run, and after it no step was taken.
   const RunPoint& last = state_.history.back();
-  const bool is_out = last.step == state_.step &&
-                      last.epoch - state_.best->epoch >= train.patience;
+  const bool is_out =
+      last.step == state_.step && last.epoch - best->epoch >= train.patience;
   return is_out ? kPatience : "";
 }
 
+/// The best that training has reached. So a run is as long whether or not it is
+/// evaluated before.
+std::optional<BestPoint> RunBook::best_epoch() const {
+  if (!state_.best || state_.best->step > 0) return state_.best;
+  return best_point(state_.history, state_.best->metric,
+                    /*with_untrained=*/false);
+}
+
 std::string RunBook::patience_text() const {
-  const BestPoint& best = *state_.best;
+  const BestPoint best = best_epoch().value();
   return best.metric + " has not been better than " + best_text(best) +
          " for " + std::to_string(state_.epoch - best.epoch) +
          " epochs (train.patience)";
@@ -119,7 +136,7 @@ bool RunBook::resume(const ResumeOptions& options) {
   const std::string path = folder_.checkpoint("last");
   if (path_exists(path)) {
     try {
-      resume_from(path, options);
+      if (!resume_from(path, options)) return false;
     } catch (const DataError& error) {
       throw DataError(error.what() + remedy_to_resume(path));
     }
@@ -132,18 +149,27 @@ bool RunBook::resume(const ResumeOptions& options) {
   return false;
 }
 
-void RunBook::resume_from(const std::string& path,
+/// False if there is nothing to go on with but an evaluation of the network
+/// before training, and another configuration.
+bool RunBook::resume_from(const std::string& path,
                           const ResumeOptions& options) {
   const CheckpointInfo info = read_checkpoint_info(path);
   std::vector<RunChange> changes =
       config_changes(with_new_options(info.config), parts_.config.tree);
+  RunState stored;
+  stored.load(info.progress, path);
+  if (stored.step == 0 &&
+      std::any_of(changes.begin(), changes.end(), needs_a_new_start)) {
+    log_info("no step was taken yet: the run starts from the beginning");
+    return false;
+  }
   for (const RunChange& change : changes) {
     check_may_change(change, options, folder_.path());
     check_selection(change, parts_.config.train);
   }
   load_checkpoint(path,
                   {parts_.net, parts_.others(), &parts_.optimizer.state()});
-  state_.load(info.progress, path);
+  state_ = std::move(stored);
   known_changes_ = state_.changes.size();
   log_info("resumed after step " + std::to_string(state_.step));
   const int64_t threads = torch::get_num_threads();
@@ -152,6 +178,7 @@ void RunBook::resume_from(const std::string& path,
                        std::to_string(threads)});
   }
   accept(std::move(changes));
+  return true;
 }
 
 /// Notes what the run goes on with; ConfigError if it cannot end where it now
@@ -241,7 +268,16 @@ bool RunBook::is_test_due() const {
   return !state_.test || state_.test->after != state_.step;
 }
 
+bool RunBook::follows_a_choice() const {
+  return is_folder(folder_.selection().path());
+}
+
 void RunBook::keep_if_best(const EvalResult& result) {
+  // What training gives is asked for: of a fold, and of an epoch that held-out
+  // classes chose, which the test split has no say in.
+  const bool wants_trained =
+      parts_.config.train.folds > 0 || follows_a_choice();
+  if (state_.step == 0 && wants_trained) return;
   const std::string& metric = parts_.config.eval.best;
   const double value = result.at(metric);
   if (!std::isfinite(value)) {
@@ -306,8 +342,12 @@ void RunBook::check_weights() const {
 
 /// The split that the epoch was chosen on: where there was no choice, nothing.
 std::string RunBook::chosen_on(const std::string& split) const {
-  if (is_folder(folder_.selection().path())) return "validation";
-  return state_.history.size() > 1 ? split : "nothing";
+  if (follows_a_choice()) return "validation";
+  const bool is_untrained = state_.best && state_.best->step == 0;
+  const auto trained =
+      std::count_if(state_.history.begin(), state_.history.end(),
+                    [](const RunPoint& point) { return point.step > 0; });
+  return trained > (is_untrained ? 0 : 1) ? split : "nothing";
 }
 
 void RunBook::write_metrics() const {

@@ -52,7 +52,8 @@ class RunBook {
   /// on with changes, these and a checkpoint that has them.
   void begin();
 
-  /// Continues from the last checkpoint; false if there is none. ConfigError
+  /// Continues from the last checkpoint; false if there is none, or none after
+  /// a step and the configuration is another one. ConfigError
   /// if the run cannot go on with this configuration (see check_may_change),
   /// DataError if the checkpoint is damaged.
   bool resume(const ResumeOptions& options = {});
@@ -69,7 +70,8 @@ class RunBook {
   void write(const Evaluation& evaluation);
 
   /// The evaluation that the history ends with: if it is the best so far, the
-  /// weights are kept.
+  /// weights are kept. Not those before training of a fold, or of a run whose
+  /// epochs held-out classes chose.
   void keep_if_best(const EvalResult& result);
 
   /// Loads the weights of the best evaluation into the network. DataError if
@@ -98,8 +100,11 @@ class RunBook {
   void check_weights() const;
 
  private:
-  void resume_from(const std::string& path, const ResumeOptions& options);
+  bool resume_from(const std::string& path, const ResumeOptions& options);
   void accept(std::vector<RunChange> changes);
+  std::optional<BestPoint> best_epoch() const;
+  /// Whether held-out classes chose how many epochs the run has.
+  bool follows_a_choice() const;
   std::string chosen_on(const std::string& split) const;
 
   BookParts parts_;

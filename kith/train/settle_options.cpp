@@ -136,6 +136,9 @@ void settle_eval(const ConfigNode& user, const std::string& data_set,
   if (section == nullptr || section->find("protocol") == nullptr) {
     options.protocol = usual_protocol(data_set);
   }
+  if (!options.evaluates() && where_of(user, "eval", "before").empty()) {
+    options.before = false;
+  }
   if (options.metrics.empty()) {
     const std::string where = where_of(user, "eval", "metrics");
     if (!where.empty()) {

@@ -119,8 +119,9 @@ void EvalOptions::describe(OptionSet& set) {
   set.add("every", every, "Evaluate after this many epochs; 0: at the end.")
       .range(0);
   set.add("before", before,
-          "The network is evaluated before training too, at epoch 0; if no "
-          "epoch is better, it is the best.");
+          "The network is evaluated before training too, at epoch 0, which "
+          "the others are compared with; if no epoch is better, it is the "
+          "best.");
   set.add("batch", batch, "Images embedded at a time.").range(1);
   descriptor.describe(set);
 }

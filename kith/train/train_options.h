@@ -55,7 +55,7 @@ struct EvalOptions {
   std::vector<std::string> metrics = {};
   std::string best = "recall_any@1";
   int64_t every = 0;
-  bool before = false;
+  bool before = true;  ///< Not where nothing is evaluated.
   int64_t batch = 256;
   DescriptorOptions descriptor = {};
 

@@ -75,7 +75,7 @@ TEST(RunEvents, AreFewerIfLessIsLogged) {
   ASSERT_EQ(files.size(), 1u);
   EXPECT_EQ(count(files[0], "train/loss"), 2);
   EXPECT_EQ(count(files[0], "eval/test/examples"), 0);
-  EXPECT_EQ(count(files[0], "eval/test/similarity/positive"), 1);
+  EXPECT_EQ(count(files[0], "eval/test/similarity/positive"), 2);
 }
 
 TEST(RunEvents, AFinishedRunThatIsResumedHasNoMore) {

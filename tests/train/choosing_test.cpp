@@ -102,8 +102,8 @@ class Choosing : public ::testing::Test {
 TEST_F(Choosing, PatienceEndsARunThatDoesNotBecomeBetter) {
   const LogCapture log;
   train(still_config({"train.epochs=6", "train.patience=2"}));
-  EXPECT_EQ(found().history.size(), 3u);
-  EXPECT_EQ(found().best.value().epoch, 1);
+  EXPECT_EQ(found().history.size(), 4u);
+  EXPECT_EQ(found().history.back().epoch, 3);
   EXPECT_EQ(found().ended_by, "train.patience");
   EXPECT_EQ(found().chosen_on, "test");
   EXPECT_THAT(log.notes(),
@@ -114,7 +114,7 @@ TEST_F(Choosing, PatienceEndsARunThatDoesNotBecomeBetter) {
 
 TEST_F(Choosing, PatienceCountsEpochsNotEvaluations) {
   train(still_config({"train.epochs=9", "train.patience=3", "eval.every=2"}));
-  EXPECT_EQ(found().best.value().epoch, 2);
+  EXPECT_EQ(found().history[1].epoch, 2);
   EXPECT_EQ(found().history.back().epoch, 6);  // after 4 epochs, the next look
 }
 
@@ -135,9 +135,9 @@ TEST_F(Choosing, ARunThatPatienceEndedSaysHowToGoOn) {
         "but the run has ended", "a larger 'train.patience', or 0");
   }
   train(still_config({"train.epochs=6", "train.patience=3"}));
-  EXPECT_EQ(found().history.size(), 4u);
+  EXPECT_EQ(found().history.back().epoch, 4);
   train(still_config({"train.epochs=6", "train.patience=0"}));
-  EXPECT_EQ(found().history.size(), 6u);
+  EXPECT_EQ(found().history.back().epoch, 6);
   EXPECT_EQ(found().ended_by, "train.epochs");
   const TempDir whole;
   stops(still_config({"train.epochs=6"}), whole);
@@ -167,9 +167,10 @@ TEST_F(Choosing, PatienceThatCannotWorkIsTold) {
 
 TEST_F(Choosing, TheNetworkBeforeTrainingCanBeTheBest) {
   const LogCapture log;
-  train(still_config({"eval.before=true", "train.patience=2"}));
+  train(still_config({"train.patience=2"}));
   EXPECT_EQ(found().best.value().epoch, 0);
-  EXPECT_EQ(found().history.size(), 3u);
+  EXPECT_EQ(found().history.back().epoch, 3);
+  EXPECT_EQ(found().chosen_on, "test");
   EXPECT_THAT(log.warnings(),
               Contains(HasSubstr("no epoch is better than the network before "
                                  "training, recall_any@1 ")));
@@ -179,14 +180,16 @@ TEST_F(Choosing, TheNetworkBeforeTrainingCanBeTheBest) {
 }
 
 TEST_F(Choosing, ATrainedEpochIsTakenFromASelection) {
-  const RunConfig config =
-      still_config({"eval.before=true", "train.validation=0.5"});
+  const RunConfig config = still_config({"train.validation=0.5"});
   const LogCapture log;
   train_experiment(config, folder_.path(), c10::kCPU, /*resume=*/false,
                    silent_progress());
   EXPECT_THAT(log.notes(),
               Contains(HasSubstr("chosen on held-out classes: epoch 1 ")));
   EXPECT_EQ(found().chosen_on, "validation");
+  EXPECT_EQ(found().history.size(), 2u);
+  EXPECT_EQ(found().best.value().epoch,
+            1);  // not 0, which the test would choose
   EXPECT_EQ(found().split, "test");
   EXPECT_FALSE(found().test);
   const RunMetrics selection =
@@ -249,7 +252,7 @@ TEST_F(Choosing, TheBestIsTestedOnceIfValidationChose) {
   EXPECT_EQ(lines.split, "validation");
   EXPECT_EQ(lines.test.value().found.at("recall_any@1"),
             expected.at("recall_any@1"));
-  EXPECT_EQ(lines.evals.size(), 4u);
+  EXPECT_EQ(lines.evals.size(), 5u);
   // And the trainer has the last one again.
   const LoadedModel last = load_model(folder_.path(), c10::kCPU);
   const NamedTensors a = last.net->state(), b = trainer.net().state();
@@ -268,16 +271,25 @@ TEST_F(Choosing, TheTestSplitIsLeftAloneWhereItIsNotWanted) {
   EXPECT_FALSE(read_run_metrics(other.file("metrics.json")).test);
 }
 
-TEST_F(Choosing, OneEvaluationIsNoChoice) {
-  train(tiny_config({"eval.every=0"}));
-  EXPECT_EQ(found().chosen_on, "nothing");
+TEST_F(Choosing, TakingTheNetworkBeforeTrainingIsAChoice) {
+  train(still_config({"eval.every=0"}));
+  EXPECT_EQ(found().best.value().epoch, 0);
+  EXPECT_EQ(found().chosen_on, "test");
+}
+
+TEST_F(Choosing, TheNetworkOfAFoldIsTrained) {
+  MemorySet data = pictures_of({Split::kTrain, Split::kTest});
+  data.hold_out_fold(2, 1);
+  data_ = &data;
+  train(still_config({"train.folds=2"}));
+  EXPECT_EQ(found().history.front().epoch, 0);
+  EXPECT_EQ(found().best.value().epoch, 1);
 }
 
 TEST_F(Choosing, AfterAStopAskedForAtAnyMoment) {
   data_ = &three_;
-  const RunConfig config =
-      still_config({"train.epochs=4", "train.patience=2", "train.keep_every=3",
-                    "eval.before=true", "eval.every=2"});
+  const RunConfig config = still_config({"train.epochs=6", "train.patience=2",
+                                         "train.keep_every=3", "eval.every=2"});
   const TempDir whole;
   ASSERT_FALSE(stops(config, whole));
   int stopped = 0;

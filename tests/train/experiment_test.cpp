@@ -34,11 +34,11 @@ TEST(Experiment, ChoosesOnHeldOutClassesAndThenTrainsOnAll) {
   const Json selection = metrics_of(folder.file("selection"));
   EXPECT_EQ(selection.at("split"), "validation");
   EXPECT_EQ(selection.at("best").at("chosen_on"), "validation");
-  EXPECT_EQ(selection.at("history").size(), 4u);
+  EXPECT_EQ(selection.at("history").size(), 5u);
   const Json final = metrics_of(folder.path());
   EXPECT_EQ(final.at("split"), "test");
   EXPECT_EQ(final.at("last").at("epoch"), selection.at("best").at("epoch"));
-  EXPECT_EQ(final.at("history").size(), 1u);
+  EXPECT_EQ(final.at("history").size(), 2u);
   EXPECT_EQ(result.parts.at(0).queries, 48);
 
   // Continued after its end, it says the same.

@@ -134,7 +134,7 @@ TEST_F(GoingOn, AfterAStopAskedForAtAnyMoment) {
 }
 
 TEST_F(GoingOn, AnEvaluationThatWasNotMadeIsMadeOnce) {
-  const RunConfig config = tiny_config({});
+  const RunConfig config = tiny_config({"eval.before=false"});
   const TempDir whole;
   go_on(config, whole);
   const TempDir folder;

@@ -112,7 +112,7 @@ TEST(LandmarkRun, CanBeEstimated) {
       Trainer(config, *data, "/nowhere", c10::kCPU, silent_progress())
           .dry_run();
   EXPECT_EQ(run.steps, 7);
-  EXPECT_EQ(run.evaluations, 1);
+  EXPECT_EQ(run.evaluations, 2);  // before and after
   EXPECT_GE(run.chunks, 3);
   const RunConfig none = landmark_config({"eval.split=none"});
   EXPECT_EQ(Trainer(none, *data, "/nowhere", c10::kCPU, silent_progress())

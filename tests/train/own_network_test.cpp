@@ -110,6 +110,13 @@ class OwnTraining : public ::testing::Test {
   GlyphsDataSet data_{{.classes = 12, .per_class = 8}};
 };
 
+TEST_F(OwnTraining, NeedsNoEvaluation) {
+  const TempDir folder;
+  TrainerParts parts = tiny_parts(own_tiny_net());
+  parts.eval = {.split = "none"};
+  EXPECT_THAT(run(std::move(parts), folder), HasSubstr("\"last\": null"));
+}
+
 TEST_F(OwnTraining, OfOptionsIsThatOfTheConfiguration) {
   const TempDir typed, configured;
   seed_as_a_configuration();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -23,6 +24,9 @@
 
 namespace kith {
 namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
 
 /// Six classes of eight to train on and, in the test split, six more; or test
 /// classes of one, which leave every metric undefined.
@@ -177,8 +181,24 @@ TEST(ResumedRun, CanBeResumedAfterItsEnd) {
   EXPECT_TRUE(outcome(folder) == before);
 }
 
+TEST(ResumedRun, StartsAnewWithAnotherConfigurationUntilAStepIsKept) {
+  const MemorySet data = make_pictures();
+  const RunConfig config = tiny_config({"optimizer.lr=0.002"});
+  const Outcome expected = uninterrupted(config, data);
+  const TempDir folder;
+  ASSERT_TRUE(
+      run_interrupted(tiny_config({"loss={name: margin}"}), data, folder, 5));
+  const LogCapture log;
+  ASSERT_FALSE(run_interrupted(config, data, folder, -1));
+  EXPECT_THAT(log.notes(), Contains(HasSubstr("no step was taken yet")));
+  EXPECT_EQ(outcome(folder).metrics, expected.metrics);
+  EXPECT_EQ(logged_evaluations(folder),
+            (std::vector<std::pair<int64_t, int64_t>>{
+                {0, 0}, {1, 3}, {2, 6}, {3, 9}}));
+}
+
 TEST(ResumedRun, DoesNotEvaluateTheUntrainedNetworkAgain) {
-  const RunConfig config = tiny_config({"eval.before=true"});
+  const RunConfig config = tiny_config({});
   const MemorySet data = make_pictures();
   const TempDir folder;
   // Within the first epoch: before any checkpoint of a step.

@@ -43,9 +43,9 @@ TEST(RunConfig, FillsInDefaults) {
 }
 
 TEST(RunConfig, NothingIsEvaluatedBeforeARunWithoutEvaluations) {
-  EXPECT_FALSE(complete("data: {name: glyphs}").eval.before);
-  EXPECT_TRUE(
-      complete("data: {name: glyphs}\neval: {before: true}").eval.before);
+  EXPECT_TRUE(complete("data: {name: glyphs}").eval.before);
+  EXPECT_FALSE(
+      complete("data: {name: glyphs}\neval: {split: none}").eval.before);
   expect_refused("data: {name: glyphs}\neval: {split: none,\n  before: true}",
                  "run.yaml:3", "'eval.before'", "'eval.split'");
 }

@@ -32,6 +32,13 @@ class TrainerTest : public ::testing::Test {
     return read_file(folder_.file(file), 1 << 24);
   }
 
+  /// Of the last checkpoint.
+  int64_t steps_kept() const {
+    const CheckpointInfo last =
+        read_checkpoint_info(folder_.file("checkpoints/last.safetensors"));
+    return Json::parse(last.progress).at("step");
+  }
+
   EvalResult train(const RunConfig& config) {
     const auto data = make_data_set(config.section("data"));
     return Trainer(config, *data, folder_.path(), c10::kCPU, silent_progress())
@@ -61,7 +68,7 @@ TEST_F(TrainerTest, LearnsAndKeepsItsFolder) {
   EXPECT_EQ(text("config.yaml"), to_yaml(config.tree));
   const Json metrics = Json::parse(text("metrics.json"));
   EXPECT_EQ(metrics.at("split"), "test");
-  EXPECT_EQ(metrics.at("history").size(), 2u);
+  EXPECT_EQ(metrics.at("history").size(), 3u);
   EXPECT_EQ(metrics.at("last").at("step"), 24);
   EXPECT_EQ(metrics.at("last").at("metrics").at("map_at_r"),
             result.at("map_at_r"));
@@ -98,7 +105,7 @@ TEST_F(TrainerTest, BestIsTheFirstOfTheHighestValues) {
 
 TEST_F(TrainerTest, AnEvaluationBeforeTrainingChangesNothingElse) {
   const LogCapture log;
-  train(tiny_config({"eval.before=true"}));
+  train(tiny_config());
   const Json metrics = Json::parse(text("metrics.json"));
   ASSERT_EQ(metrics.at("history").size(), 4u);
   EXPECT_EQ(metrics.at("history").at(0).at("epoch"), 0);
@@ -110,7 +117,7 @@ TEST_F(TrainerTest, AnEvaluationBeforeTrainingChangesNothingElse) {
             0u);
 
   const TempDir without;
-  const RunConfig config = tiny_config();
+  const RunConfig config = tiny_config({"eval.before=false"});
   const auto data = make_data_set(config.section("data"));
   Trainer(config, *data, without.path(), c10::kCPU, silent_progress()).run();
   const Json other =
@@ -119,11 +126,22 @@ TEST_F(TrainerTest, AnEvaluationBeforeTrainingChangesNothingElse) {
   EXPECT_EQ(metrics.at("best"), other.at("best"));
 }
 
+TEST_F(TrainerTest, OneEvaluationAfterTrainingIsNoChoice) {
+  train(tiny_config({"eval.every=0"}));
+  const Json metrics = Json::parse(text("metrics.json"));
+  EXPECT_EQ(metrics.at("history").size(), 2u);
+  EXPECT_GT(metrics.at("best").at("epoch"), 0);
+  EXPECT_EQ(metrics.at("best").at("chosen_on"), "nothing");
+}
+
 TEST_F(TrainerTest, TellsEachEvaluation) {
   const LogCapture log;
   train(tiny_config({"train.epochs=2"}));
-  const std::vector<std::string>& notes = log.notes();
-  ASSERT_EQ(notes.size(), 3u);  // the last one: what it took
+  const std::vector<std::string> all = log.notes();
+  ASSERT_EQ(all.size(), 4u);  // the last one: what it took
+  EXPECT_EQ(all[0].rfind("before training: test split, ", 0), 0u) << all[0];
+  EXPECT_EQ(all[0].find("change"), std::string::npos) << all[0];
+  const std::vector<std::string> notes(all.begin() + 1, all.end());
   EXPECT_EQ(notes[0].rfind(
                 "after epoch 1, step 3: test split, protocol standard\n", 0),
             0u)
@@ -132,7 +150,7 @@ TEST_F(TrainerTest, TellsEachEvaluation) {
                 "after epoch 2, step 6: test split, protocol standard\n", 0),
             0u)
       << notes[1];
-  EXPECT_EQ(notes[0].find("change"), std::string::npos) << notes[0];
+  EXPECT_NE(notes[0].find("change"), std::string::npos) << notes[0];
   EXPECT_NE(notes[1].find("change"), std::string::npos) << notes[1];
   EXPECT_NE(notes[1].find("\n  recall_any@1 "), std::string::npos) << notes[1];
 }
@@ -231,8 +249,7 @@ TEST_F(TrainerTest, AnEmbeddingThatIsNoNumberEndsTheRun) {
   expect_error<RunError>([&] { train(broken); }, "its embedding", "step 1",
                          "optimizer.lr", "train.clip_norm");
   EXPECT_FALSE(std::filesystem::exists(folder_.file("metrics.json")));
-  EXPECT_FALSE(
-      std::filesystem::exists(folder_.file("checkpoints/last.safetensors")));
+  EXPECT_EQ(steps_kept(), 0);
   EXPECT_NE(text("diverged.txt").find("its embedding"), std::string::npos);
   // The next try begins anew.
   train(tiny_config({"train.epochs=1"}));
@@ -276,8 +293,7 @@ TEST_F(TrainerTest, StopsAtNanAndSaysWhere) {
   EXPECT_EQ(count, 16);
   // Nothing of the bad step is kept.
   EXPECT_EQ(loss_curve(folder_.file("log.jsonl")).size(), 1u);
-  EXPECT_FALSE(
-      std::filesystem::exists(folder_.file("checkpoints/last.safetensors")));
+  EXPECT_EQ(steps_kept(), 0);
 }
 
 /// A miner meets the bad numbers before the loss does.
