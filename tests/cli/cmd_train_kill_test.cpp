@@ -80,8 +80,9 @@ TEST(TrainCommand, KilledAndResumedItEndsInTheSameBytes) {
         std::string("/checkpoints/") + name + ".safetensors";
     expect_same_tensors(broken + file, whole + file);
   }
-  // Every step is in the log once.
-  EXPECT_EQ(count_lines(broken + "/log.jsonl"), kSteps + kEpochs / kEvalEvery);
+  // Every step and evaluation is in the log once, with that before training.
+  EXPECT_EQ(count_lines(broken + "/log.jsonl"),
+            kSteps + 1 + kEpochs / kEvalEvery);
 
   // Resuming what has ended changes nothing.
   expect_success(arguments(config, broken, true));

@@ -143,7 +143,9 @@ class Shown(unittest.TestCase):
         lines = re.findall(r"^\d\d:\d\d:\d\d epoch (\d)/2  30/30  mean loss "
                            r"\d\.\d{4}  lr 1\.0e-03  (.*)$", text, re.M)
         self.assertEqual([epoch for epoch, _ in lines], ["1", "2"], text)
-        self.assertRegex(lines[0][1], r"^\S+ images/s  \d+:\d\d left$")
+        self.assertRegex(
+            lines[0][1],
+            r"^recall_any@1 \S+% \(epoch 0\)  \S+ images/s  \d+:\d\d left$")
         self.assertRegex(lines[1][1],
                          r"^recall_any@1 \S+% \(epoch 1\)  \S+ images/s$")
 

@@ -106,6 +106,11 @@ int calls_of_a_run(const RunConfig& config, const DataSet& data) {
   return progress.calls();
 }
 
+/// A moment at which at least one epoch was kept and another is under way.
+int amid(const RunConfig& config, const DataSet& data) {
+  return 2 * calls_of_a_run(config, data) / 3;
+}
+
 class Resume : public ::testing::TestWithParam<std::vector<std::string>> {};
 
 TEST_P(Resume, AfterAStopAtAnyMoment) {
@@ -142,9 +147,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         std::vector<std::string>{},
         std::vector<std::string>{"train.checkpoint_steps=1"},
-        std::vector<std::string>{"eval.before=true"},
-        std::vector<std::string>{"eval.before=true", "eval.every=2",
-                                 "train.checkpoint_steps=2"},
+        std::vector<std::string>{"eval.before=false"},
+        std::vector<std::string>{"eval.every=2", "train.checkpoint_steps=2"},
         std::vector<std::string>{"train.checkpoint_steps=2", "loss.simix=true"},
         std::vector<std::string>{"train.checkpoint_steps=1", "model.bn=stats",
                                  "train.sub_batch=6", "train.keep_graphs=none",
@@ -221,7 +225,7 @@ TEST(ResumedRun, WithMetricsThatAreNotDefined) {
   const Outcome expected = uninterrupted(config, data);
   EXPECT_NE(expected.metrics.find("null"), std::string::npos);
   const TempDir folder;
-  ASSERT_TRUE(run_interrupted(config, data, folder, 9));
+  ASSERT_TRUE(run_interrupted(config, data, folder, amid(config, data)));
   ASSERT_FALSE(run_interrupted(config, data, folder, -1));
   EXPECT_EQ(outcome(folder).metrics, expected.metrics);
 }
@@ -230,7 +234,7 @@ TEST(ResumedRun, WithMetricsThatAreNotDefined) {
 class StoppedRun : public ::testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(run_interrupted(config_, data_, folder_, 12));
+    ASSERT_TRUE(run_interrupted(config_, data_, folder_, amid(config_, data_)));
   }
 
   void resume() const { run_interrupted(config_, data_, folder_, -1); }
@@ -266,9 +270,10 @@ TEST_F(StoppedRun, DoesNotBeginAnewWhereACheckpointIsMissing) {
 }
 
 TEST(ResumedRun, RefusesAChangedConfigurationAndNamesTheKey) {
+  const RunConfig config = tiny_config({});
   const MemorySet data = make_pictures();
   const TempDir folder;
-  ASSERT_TRUE(run_interrupted(tiny_config({}), data, folder, 9));
+  ASSERT_TRUE(run_interrupted(config, data, folder, amid(config, data)));
   const std::vector<std::pair<std::string, std::string>> changes = {
       {"loss.t2=0.02", "'loss.t2'"},
       {"train.seed=1", "'train.seed'"},
@@ -283,15 +288,15 @@ TEST(ResumedRun, RefusesAChangedConfigurationAndNamesTheKey) {
 }
 
 TEST(ResumedRun, MayChangeHowTheWorkIsDone) {
+  const RunConfig config = tiny_config({});
   const MemorySet data = make_pictures();
   const TempDir folder;
-  ASSERT_TRUE(run_interrupted(tiny_config({}), data, folder, 12));
+  ASSERT_TRUE(run_interrupted(config, data, folder, amid(config, data)));
   const RunConfig other = tiny_config({"train.workers=1", "train.prefetch=0",
                                        "train.checkpoint_steps=1",
                                        "log.every=2", "log.examples=0"});
   ASSERT_FALSE(run_interrupted(other, data, folder, -1));
-  EXPECT_EQ(outcome(folder).metrics,
-            uninterrupted(tiny_config({}), data).metrics);
+  EXPECT_EQ(outcome(folder).metrics, uninterrupted(config, data).metrics);
 }
 
 }  // namespace

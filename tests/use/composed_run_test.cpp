@@ -22,6 +22,7 @@
 #include "kith/report/make_report.h"
 #include "kith/run/checkpoint.h"
 #include "kith/run/run_folder.h"
+#include "kith/run/run_log.h"
 #include "kith/samplers/class_balanced.h"
 #include "kith/train/experiment.h"
 #include "kith/train/optimizers.h"
@@ -116,10 +117,12 @@ TEST(ComposedRun, HasAReportAndAnIndex) {
 TEST(ComposedRun, GoesOnFromItsConfiguration) {
   const TempDir whole, stopped;
   train_composed(composed_parts(), composed_data(), whole.path());
-  InterruptingProgress progress(11);
+  InterruptingProgress progress(16);
   EXPECT_THROW(train_composed(composed_parts(), composed_data(), stopped.path(),
                               progress),
                Interrupted);
+  // In the second epoch.
+  EXPECT_GT(read_run_log(RunFolder(stopped.path()).log()).steps.size(), 3u);
   const RunConfig config =
       complete_config(load_config(RunFolder(stopped.path()).config()));
   train_experiment(config, stopped.path(), c10::kCPU, /*resume=*/true,
