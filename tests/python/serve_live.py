@@ -347,9 +347,10 @@ class Approximate(LiveTest):
         self.expect_follows("--kind", "hnsw")
 
     def test_ivf_pq(self):
+        # A code for each dimension: the embeddings lie close together.
         self.expect_follows("--kind", "ivf_pq", "--set", "lists=8", "--set",
-                            "probes=2", "--set", "subvectors=8", "--set",
-                            "bits=5")
+                            "probes=2", "--set", "subvectors=16", "--set",
+                            "bits=6")
 
 
 class Several(LiveTest):
