@@ -216,10 +216,11 @@ class PageOfStudy {
 
   std::string searches() const {
     if (!study_.search) return "";
+    const std::vector<SearchResult> found =
+        search_results(study_, study_runs(study_), options_.study);
     HtmlTable table;
     table.label = "What was chosen";
-    const TextTable chosen = search_choices(
-        study_, search_results(study_, study_runs(study_), options_.study));
+    const TextTable chosen = search_choices(study_, found);
     for (const std::string& word : chosen.head) {
       table.columns.push_back({word, false});
     }
@@ -228,8 +229,15 @@ class PageOfStudy {
       for (const std::string& word : words) cells.push_back({word, ""});
       table.rows.push_back(std::move(cells));
     }
-    return table.rows.empty() ? note("No search has ended yet.")
-                              : html_table(table);
+    std::string html = table.rows.empty() ? "" : html_table(table);
+    const auto in_vain = std::count_if(
+        found.begin(), found.end(),
+        [](const SearchResult& one) { return one.ended && one.best < 0; });
+    if (in_vain > 0) {
+      html += note("Searches without a trial that has a value: " +
+                   count_text(in_vain) + "; change study.search.space.");
+    }
+    return html.empty() ? note("No search has ended yet.") : html;
   }
 
   /// From where the page lies to a file of a run.
@@ -259,6 +267,8 @@ class PageOfStudy {
           return is_better(x, y, better) && !is_better(y, x, better);
         });
     runs.resize(std::min(runs.size(), kBestRuns));
+    // Of folds each is a run that `kith report` knows, not all together.
+    const char* networks = study_.folds > 0 ? "/fold-*" : "";
     std::string html = "<ol class=\"runs\">\n";
     for (const RunResult* run : runs) {
       const std::string name =
@@ -271,7 +281,8 @@ class PageOfStudy {
               html_escape(metric_ + " " +
                           shown(metric_, run->metrics.at(metric_))) +
               (has_page ? ""
-                        : "<br><code>kith report " + html_escape(run->folder) +
+                        : "<br><code>kith report " +
+                              html_escape(run->folder + networks) +
                               "</code> shows what it finds") +
               "</li>\n";
     }
@@ -290,6 +301,16 @@ class PageOfStudy {
            "chooses on held-out training classes.";
   }
 
+  /// The training that a run waits for: of folds, the first that was begun and
+  /// is not finished.
+  RunFolder waits_for(const RunFolder& run) const {
+    for (int64_t number = 1; number <= study_.folds; ++number) {
+      const RunFolder fold = run.fold(number);
+      if (path_exists(fold.path()) && !fold.is_finished()) return fold;
+    }
+    return run;
+  }
+
   std::string unfinished() const {
     const std::vector<StudyRun> runs = study_runs(study_);
     HtmlTable table;
@@ -297,14 +318,15 @@ class PageOfStudy {
     table.columns = {{"Run", false}, {"State", false}, {"Last words", false}};
     size_t count = 0;
     for (const StudyRun& run : runs) {
-      const RunFolder folder(options_.study + "/" + run.folder);
-      if (folder.is_finished()) continue;
+      const RunFolder whole(options_.study + "/" + run.folder);
+      if (whole.is_finished()) continue;
+      const RunFolder folder = waits_for(whole);
       if (++count > kMostUnfinished) continue;
       const bool diverged = folder.has_diverged();
       const bool begun = path_exists(folder.path());
       table.rows.push_back(
           {{row_name(study_, run.labels) + ", seed " + std::to_string(run.seed),
-            run.folder},
+            run.folder + folder.path().substr(whole.path().size())},
            {diverged ? "diverged"
             : begun  ? "begun, not ended"
                      : "not begun",

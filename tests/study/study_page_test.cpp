@@ -26,21 +26,46 @@ std::string eval_at(int epoch, double recall) {
          ",\"map_at_r\":" + std::to_string(recall / 2) + "}}";
 }
 
-/// The folder of a study of a temperature with two seeds or more.
+/// The folder of a study.
 class StudyFolder : public ::testing::Test {
  protected:
+  /// Of a temperature, with two seeds or more.
   void make(const std::string& values, const std::string& seeds) {
-    study_ = load_study(folder_.write(
-        "temperature.yaml",
-        "data: {name: glyphs, classes: 8, per_class: 4}\n"
-        "eval: {metrics: [\"recall_any@1\", map_at_r], every: 1}\n"
-        "study:\n  title: Of <t1>\n  seeds: " +
-            seeds + "\n  axes: [{name: t1, key: loss.t1, values: " + values +
+    make_of("  title: Of <t1>\n  seeds: " + seeds +
+            "\n  axes: [{name: t1, key: loss.t1, values: " + values +
             "}]\n"
             "  published: {source: A paper, rows: [{t1: 1, recall_any@1: "
             "77.5}]}\n"
-            "  figures: [{name: lines, file: t1, x: t1, y: recall_any@1}]\n"));
+            "  figures: [{name: lines, file: t1, x: t1, y: recall_any@1}]\n");
+  }
+
+  /// `lines` are the study's section.
+  void make_of(const std::string& lines, const std::string& train = "") {
+    study_ = load_study(folder_.write(
+        "temperature.yaml",
+        "data: {name: glyphs, classes: 8, per_class: 4}\n"
+        "eval: {metrics: [\"recall_any@1\", map_at_r], every: 1}\n" +
+            train + "study:\n" + lines));
     write_study(study_, out());
+  }
+
+  /// Of a temperature, for each of which two values of another are tried.
+  void make_search() {
+    make_of(
+        "  axes: [{name: t1, key: loss.t1, values: [1, 2]}]\n"
+        "  search: {method: grid, space: {loss.t2: [0.25, 0.5]}}\n",
+        "train: {validation: 0.5, epochs: 9}\n");
+  }
+
+  void make_folds() { make_of("  title: Of folds\n  folds: 2\n"); }
+
+  /// A trial that is finished. NaN is null.
+  void finish_trial(const std::string& trial, const std::string& recall,
+                    int epoch) {
+    write(trial + "/metrics.json",
+          "{\"split\":\"validation\",\"best\":{\"metric\":\"recall_any@1\","
+          "\"value\":" +
+              recall + ",\"epoch\":" + std::to_string(epoch) + "}}");
   }
 
   /// A run that is finished, better the larger `recall` is.
@@ -61,6 +86,15 @@ class StudyFolder : public ::testing::Test {
   std::string out() const { return folder_.file("out"); }
 
   StudyPage page() const { return make_study_page({.study = out()}); }
+
+  /// A section of the page; empty if it has none of this name.
+  std::string section(const std::string& id) const {
+    const std::string html = page().html;
+    EXPECT_EQ(markup_fault(html), "");
+    const size_t begin = html.find("<section id=\"" + id + "\"");
+    if (begin == std::string::npos) return "";
+    return html.substr(begin, html.find("</section>", begin) - begin);
+  }
 
   TempDir folder_;
   Study study_;
@@ -141,6 +175,121 @@ TEST_F(StudyFolder, LinksFromWhereThePageLies) {
       make_study_page({.study = out(), .out = folder_.file("a b/page.html")})
           .html;
   EXPECT_THAT(html, HasSubstr("<a href=\"../out/1/seed-0/\">"));
+}
+
+TEST_F(StudyFolder, ShowsWhatASearchChose) {
+  make_search();
+  finish_trial("1/search/trial-1", "0.25", 3);
+  finish_trial("1/search/trial-2", "0.75", 7);
+  finish_trial("2/search/trial-1", "0.5", 2);
+  const std::string shown = section("search");
+  EXPECT_THAT(shown, HasSubstr(">What was searched</h2>"));
+  EXPECT_THAT(shown, HasSubstr("held-out training classes"));
+  EXPECT_THAT(shown, HasSubstr("What was chosen"));
+  size_t at = 0;
+  for (const char* head : {"t1", "loss.t2", "trial", "epoch", "held-out"}) {
+    at = shown.find(std::string(">") + head + "</th>", at);
+    ASSERT_NE(at, std::string::npos) << head << "\n" << shown;
+  }
+  EXPECT_THAT(shown, HasSubstr("<td>0.5</td><td>2</td><td>7</td><td>75.00"));
+  EXPECT_EQ(count_of(shown, "<tr>"), 2) << shown;  // head, and one that ended
+  EXPECT_THAT(shown, Not(HasSubstr("No search has ended")));
+  EXPECT_THAT(section("unfinished"), HasSubstr("t1 = 2, seed 0"));
+
+  finish_trial("2/search/trial-2", "0.125", 9);
+  const std::string both = section("search");
+  EXPECT_EQ(count_of(both, "<tr>"), 3) << both;
+  EXPECT_THAT(both, HasSubstr("<td>0.25</td><td>1</td><td>2</td><td>50.00"));
+}
+
+TEST_F(StudyFolder, SaysThatNoSearchHasEnded) {
+  make_search();
+  finish_trial("1/search/trial-1", "0.25", 3);
+  const std::string shown = section("search");
+  EXPECT_THAT(shown, HasSubstr("No search has ended yet."));
+  EXPECT_THAT(shown, Not(HasSubstr("<table")));
+  EXPECT_EQ(section("best"), "");
+  make("[1]", "[0]");
+  EXPECT_EQ(section("search"), "");
+}
+
+TEST_F(StudyFolder, SaysThatASearchWasInVain) {
+  make_search();
+  finish_trial("1/search/trial-1", "null", 3);
+  write("1/search/trial-2/diverged.txt", "NaN in step 7\n");
+  std::string shown = section("search");
+  EXPECT_THAT(shown, HasSubstr("Searches without a trial that has a value: 1; "
+                               "change study.search.space."));
+  EXPECT_THAT(shown, Not(HasSubstr("No search has ended")));
+  finish_trial("2/search/trial-1", "0.5", 2);
+  finish_trial("2/search/trial-2", "0.25", 9);
+  shown = section("search");
+  EXPECT_THAT(shown, HasSubstr("that has a value: 1;"));
+  EXPECT_EQ(count_of(shown, "<tr>"), 2) << shown;
+}
+
+TEST_F(StudyFolder, OfASearchWasNotChosenOnTest) {
+  make_search();
+  for (const char* t1 : {"1", "2"}) {
+    finish_trial(std::string(t1) + "/search/trial-1", "0.25", 3);
+    finish_trial(std::string(t1) + "/search/trial-2", "0.75", 7);
+  }
+  finish("1/seed-0", 0.75);
+  const std::string shown = section("best");
+  EXPECT_THAT(shown, HasSubstr("Values were chosen on held-out training "
+                               "classes, and the runs tested afterwards."));
+  EXPECT_THAT(shown, Not(HasSubstr("chosen on test")));
+}
+
+TEST_F(StudyFolder, OfFoldsHasBothNumbersAndNamesTheNetworks) {
+  make_folds();
+  write("seed-0/metrics.json",
+        R"({"protocol":"standard","split":"test","last":{"epoch":0,"step":0,
+            "metrics":{"separated/recall_any@1":0.5,"separated/map_at_r":0.25,
+                       "concatenated/recall_any@1":0.75,
+                       "concatenated/map_at_r":0.375}},"history":[]})");
+  const StudyPage made = page();
+  EXPECT_EQ(made.runs, 1);
+  EXPECT_EQ(made.lead,
+            "The run is finished. Best by separated/recall_any@1: Of folds, "
+            "50.00%.");
+  const std::string results = section("results");
+  size_t at = 0;
+  for (const char* text :
+       {">separated/recall_any@1<", ">concatenated/recall_any@1<",
+        ">separated/map_at_r<", ">concatenated/map_at_r<", ">Of folds<",
+        "50.00%", "75.00%", "25.00%", "37.50%"}) {
+    at = results.find(text, at);
+    ASSERT_NE(at, std::string::npos) << text << "\n" << results;
+  }
+  EXPECT_EQ(section("unfinished"), "");
+  EXPECT_EQ(section("curves"), "");
+  // The run itself is none that `kith report` knows.
+  const std::string best = section("best");
+  EXPECT_THAT(best, HasSubstr("<a href=\"seed-0/\">Of folds, seed 0</a>: "
+                              "separated/recall_any@1 50.00%"));
+  EXPECT_THAT(
+      best, HasSubstr("<code>kith report " + out() + "/seed-0/fold-*</code>"));
+}
+
+TEST_F(StudyFolder, OfFoldsSaysWhichOfThemIsNotFinished) {
+  make_folds();
+  EXPECT_THAT(section("unfinished"), HasSubstr("<td>not begun</td>"));
+  finish("seed-0/fold-1", 0.75);
+  write("seed-0/fold-2/train.log", "kith: no space left\n");
+  EXPECT_EQ(page().finished, 0);
+  EXPECT_THAT(section("unfinished"),
+              HasSubstr("seed-0/fold-2</small></th><td>begun, not ended</td>"
+                        "<td>kith: no space left</td>"));
+  write("seed-0/fold-2/diverged.txt", "NaN in step 7\n");
+  EXPECT_THAT(section("unfinished"),
+              HasSubstr("<td>diverged</td><td>NaN in step 7</td>"));
+  // All are trained: what is left is to score them.
+  std::filesystem::remove_all(out() + "/seed-0/fold-2");
+  finish("seed-0/fold-2", 0.75);
+  write("seed-0/train.log", "kith: scoring failed\n");
+  EXPECT_THAT(section("unfinished"),
+              HasSubstr("<td>begun, not ended</td><td>kith: scoring failed"));
 }
 
 TEST_F(StudyFolder, IsToldFromARunAndFromAnEarlierStudy) {
