@@ -20,24 +20,25 @@ ALLOWED = {
     "image": "core",
     "data": "core io image",
     "samplers": "core",
-    "ops": "core",
+    "distributed": "core",
+    "ops": "core distributed",
     "models": "core io image data ops",
     "miners": "core ops",
-    "losses": "core ops miners",
-    "index": "core io ops image data",
-    "eval": "core io image data models ops index",
-    "run": "core io image data models ops index eval",
-    "train": "core io image data samplers models ops miners losses index eval"
-             " run",
-    "use": "core io image data samplers models ops miners losses index eval"
-           " run train chart serve",
+    "losses": "core distributed ops miners",
+    "index": "core distributed io ops image data",
+    "eval": "core distributed io image data models ops index",
+    "run": "core distributed io image data models ops index eval",
+    "train": "core distributed io image data samplers models ops miners"
+             " losses index eval run",
+    "use": "core distributed io image data samplers models ops miners losses"
+           " index eval run train chart serve",
     "chart": "core image",
-    "report": "core io image data samplers models ops miners losses index eval"
-              " run train chart",
+    "report": "core io image data samplers models ops miners losses index"
+              " eval run train chart",
     "serve": "core io image data samplers models ops miners losses index eval"
              " run train chart",
-    "study": "core io image data samplers models ops miners losses index eval"
-             " run train chart report",
+    "study": "core distributed io image data samplers models ops miners"
+             " losses index eval run train chart report",
 }
 ALLOWED = {folder: set(seen.split()) for folder, seen in ALLOWED.items()}
 
