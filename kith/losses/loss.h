@@ -8,6 +8,7 @@
 
 #include "kith/core/registry.h"
 #include "kith/core/tensor.h"
+#include "kith/distributed/batch_lanes.h"
 #include "kith/ops/mixed_pairs.h"
 
 namespace kith {
@@ -30,6 +31,10 @@ struct LossInput {
   MixedPairs mixed = {};  ///< Virtual examples of SiMix, if they are given.
   uint64_t seed = 0;      ///< Of what the loss draws itself, as SiMix's alphas.
   Database database = {};  ///< If the batch is not its own.
+  /// If ranks compute the loss together, all with the same input: only the
+  /// gradient of a rank's own embeddings is asked of it. A loss that does not
+  /// divide the work computes all of it. Null: this process alone.
+  const BatchLanes* lanes = nullptr;
 };
 
 struct LossOutput {

@@ -56,6 +56,7 @@ LossOutput compute_rows(const RowLoss& loss, const LossInput& input,
   rows.column_labels = input.database.labels;
   rows.self = input.database.self;
   rows.mixed = input.mixed;
+  rows.lanes = input.lanes;
   if (options.simix && !rows.mixed.defined()) {
     rows.mixed = random_pairs(input.labels, input.seed, options.simix_limit);
   }

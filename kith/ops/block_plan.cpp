@@ -35,9 +35,16 @@ BlockPlan plan_blocks(const RowSides& sides, const BlockLimits& limits) {
   if (limits.edge > 0) most = limits.edge;
   edge = std::clamp<int64_t>(edge, 1, std::max<int64_t>(most, 1));
   BlockPlan plan;
-  plan.rows = cut(set, edge);
-  plan.columns = sides.columns ? cut(sides.columns->set, edge) : plan.rows;
-  const auto rows = static_cast<double>(set.examples);
+  int64_t examples = 0;
+  for (int64_t n = limits.lanes.first; n < limits.lanes.last; ++n) {
+    const Stretch lane = cut_lane(set, n, limits.lanes.count);
+    for (const Stretch& stretch : cut(set, lane, edge)) {
+      plan.rows.push_back(stretch);
+    }
+    examples += lane.end - lane.begin;
+  }
+  plan.columns = cut(sides.column_side().set, edge);
+  const auto rows = static_cast<double>(examples);
   const auto columns = static_cast<double>(sides.column_side().set.examples);
   const double block = std::min<double>(rows, static_cast<double>(edge));
   plan.keep =

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kith/distributed/lanes.h"
 #include "kith/ops/row_side.h"
 
 namespace kith {
@@ -14,6 +15,7 @@ struct BlockLimits {
   int64_t edge = 0;       ///< RowLimits::edge
   bool on_gpu = false;
   bool twice = false;  ///< All blocks are walked a second time.
+  Lanes lanes = {};    ///< A walk takes the rows of this rank's.
 };
 
 /// The matrix of similarities in blocks.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <c10/core/DeviceGuard.h>
 #include <torch/torch.h>
@@ -9,6 +10,7 @@
 #include "kith/ops/block_plan.h"
 #include "kith/ops/class_ops.h"
 #include "kith/ops/gpu.h"
+#include "kith/ops/row_share.h"
 #include "kith/ops/row_side.h"
 
 namespace kith {
@@ -36,6 +38,7 @@ class Walk {
         cuda_(input.rows.is_cuda()),
         options_(input.rows.options().requires_grad(false)),
         sides_(input, euclidean_) {
+    if (is_divided(input)) share_.emplace(sides_.rows->set, *input.lanes);
     if constexpr (sizeof(T) == sizeof(float)) {
       kernels_ = cuda_ ? loss.cuda_float : loss.cpu_float;
     } else {
@@ -48,11 +51,13 @@ class Walk {
     sizes_ = kernels_.sizes(loss_.params);
     check_table_size();
     make_table();
-    blocks_ = plan_blocks(sides_, {.type_bytes = sizeof(T),
-                                   .budget = bytes_for_blocks(),
-                                   .edge = limits_.edge,
-                                   .on_gpu = cuda_,
-                                   .twice = with_gradient_});
+    blocks_ =
+        plan_blocks(sides_, {.type_bytes = sizeof(T),
+                             .budget = bytes_for_blocks(),
+                             .edge = limits_.edge,
+                             .on_gpu = cuda_,
+                             .twice = with_gradient_,
+                             .lanes = share_ ? share_->lanes() : Lanes()});
     kept_.resize(blocks_.keep ? blocks_.rows.size() * blocks_.columns.size()
                               : 0);
   }
@@ -66,6 +71,7 @@ class Walk {
     each_row(
         [&](const RowLaunch& l) { kernels_.open(loss_.params, table_, l); });
     first_walk();
+    if (share_) gather_states();
     each_row(
         [&](const RowLaunch& l) { kernels_.settle(loss_.params, table_, l); });
     if (sizes_.totals > 0) {
@@ -80,6 +86,14 @@ class Walk {
     if (sides_.columns) {
       sides_.columns->dx = torch::empty_like(sides_.columns->x);
     }
+    if (share_) {
+      second_walk_of_rows();
+      class_gradients();
+      const Stretch& own = share_->own();
+      output.row_gradient =
+          share_->hand_out(sides_.rows->sorted_gradient(own.begin, own.end));
+      return output;
+    }
     second_walk();
     class_gradients();
     output.row_gradient = sides_.rows->gradient();
@@ -88,6 +102,11 @@ class Walk {
   }
 
  private:
+  static bool is_divided(const RowInput& input) {
+    return input.lanes != nullptr && !input.columns.defined() &&
+           input.lanes->lanes.count > 1;
+  }
+
   /// `value`, or NaN if a vector has a NaN or infinity or is too large to be
   /// squared: comparisons and exponentials of the kernels would hide it. Where
   /// the rows are the columns close() sees it, in the product of a row with
@@ -166,14 +185,23 @@ class Walk {
   /// Calls f with all rows: in parallel ranges on the CPU, once for a GPU.
   template <class F>
   void in_parallel(int64_t count, int64_t grain, const F& f) const {
-    if (count == 0) return;
-    if (cuda_ || is_small()) {
-      f(RowLaunch{0, count, cuda_ ? current_stream() : nullptr});
-      return;
-    }
-    at::parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
+    in_parallel(count, grain, f, 0, count);
+  }
+
+  /// The same of rows [begin, end) on the CPU; a GPU takes all.
+  template <class F>
+  void in_parallel(int64_t count, int64_t grain, const F& f, int64_t begin,
+                   int64_t end) const {
+    if (begin == end) return;
+    if (cuda_) {
+      f(RowLaunch{0, count, current_stream()});
+    } else if (is_small()) {
       f(RowLaunch{begin, end, nullptr});
-    });
+    } else {
+      at::parallel_for(begin, end, grain, [&](int64_t from, int64_t to) {
+        f(RowLaunch{from, to, nullptr});
+      });
+    }
   }
   template <class F>
   void each_row(const F& f) const {
@@ -228,10 +256,14 @@ class Walk {
     }
     const ClassPairs<T> pairs = class_pairs();
     const T* from = data(mixed ? real_slots_ : gradient_);
-    in_parallel(pairs.rows, 16, [&](const RowLaunch& l) {
-      ops_->row_gradients(pairs, from, /*both_sides=*/!sides_.columns,
-                          data(sides_.rows->dx), l);
-    });
+    const Stretch own = share_ ? share_->own() : Stretch{0, pairs.rows, 0, 0};
+    in_parallel(
+        pairs.rows, 16,
+        [&](const RowLaunch& l) {
+          ops_->row_gradients(pairs, from, /*both_sides=*/!sides_.columns,
+                              data(sides_.rows->dx), l);
+        },
+        own.begin, own.end);
     if (!sides_.columns) return;
     const ClassRanges back =
         class_ranges(sides_.columns->set.labels, sides_.rows->set.labels);
@@ -310,17 +342,54 @@ class Walk {
     for (size_t a = 0; a < blocks_.rows.size(); ++a) {
       // A block on or above the diagonal stands for its mirror image too.
       for (size_t b = sides_.columns ? 0 : a; b < blocks_.columns.size(); ++b) {
-        const Stretch& i = blocks_.rows[a];
-        const Stretch& j = blocks_.columns[b];
-        Tensor s = products(a, b);
-        const Tensor w = mixed_block(s, i, j);
-        const Tile<T> t = tile(w, i.item_begin, j.item_begin);
-        in_parallel(t.rows, 64, [&](const RowLaunch& l) {
-          kernels_.slope(loss_.params, table_, t,
-                         /*both_sides=*/!sides_.columns, l);
-        });
-        if (sides_.rows->set.mixed()) unmix(w, s, i, j);
-        sides_.add_gradient(s, i, j);
+        sides_.add_gradient(slopes_of(a, b), blocks_.rows[a],
+                            blocks_.columns[b]);
+      }
+    }
+  }
+
+  /// W_IJ of a block of examples.
+  Tensor slopes_of(size_t row_part, size_t column_part) {
+    const Stretch& i = blocks_.rows[row_part];
+    const Stretch& j = blocks_.columns[column_part];
+    Tensor s = products(row_part, column_part);
+    const Tensor w = mixed_block(s, i, j);
+    const Tile<T> t = tile(w, i.item_begin, j.item_begin);
+    in_parallel(t.rows, 64, [&](const RowLaunch& l) {
+      kernels_.slope(loss_.params, table_, t,
+                     /*both_sides=*/!sides_.columns, l);
+    });
+    if (sides_.rows->set.mixed()) unmix(w, s, i, j);
+    return s;
+  }
+
+  /// What each rank's rows know after the first walk, for all ranks.
+  void gather_states() {
+    Communicator& ranks = share_->ranks();
+    if (ranks.size() == 1) return;
+    const Stretch& own = share_->own();
+    if (sizes_.fields > 0) {
+      fields_.copy_(
+          ranks.all_gather(fields_.slice(0, own.item_begin, own.item_end)));
+    }
+    if (sizes_.slot_fields == 0) return;
+    const auto slot_of = [&](int64_t item) {
+      return item == table_.count
+                 ? table_.slots
+                 : sides_.ranges.slot[item].template item<int64_t>();
+    };
+    const int64_t begin = slot_of(own.item_begin);
+    const int64_t end = slot_of(own.item_end);
+    notes_.copy_(
+        ranks.all_gather(notes_.slice(1, begin, end).t().contiguous()).t());
+  }
+
+  /// The rows' side of all blocks of this rank's rows.
+  void second_walk_of_rows() {
+    for (size_t a = 0; a < blocks_.rows.size(); ++a) {
+      for (size_t b = 0; b < blocks_.columns.size(); ++b) {
+        sides_.add_row_gradient(slopes_of(a, b), blocks_.rows[a],
+                                blocks_.columns[b]);
       }
     }
   }
@@ -341,6 +410,7 @@ class Walk {
   bool cuda_;
   at::TensorOptions options_;
   RowSides sides_;
+  std::optional<RowShare> share_;  ///< None: it walks all, in one lane.
   RowKernels<T> kernels_;
   const ClassOps<T>* ops_ = nullptr;
   RowSizes sizes_;

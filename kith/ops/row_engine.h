@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "kith/core/tensor.h"
+#include "kith/distributed/batch_lanes.h"
 #include "kith/ops/cpu_level.h"
 #include "kith/ops/row_kernels.h"
 #include "kith/ops/row_layout.h"
@@ -63,6 +64,9 @@ struct RowInput {
   Tensor target;         ///< [R] the one positive of a query, or undefined: all
   MixedPairs mixed;      ///< SiMix; only without a database
   bool normalize = false;  ///< Divide rows and columns by their norms first.
+  /// How ranks divide the walks; null, or with a database: every rank walks
+  /// all.
+  const BatchLanes* lanes = nullptr;
 };
 
 struct RowLimits {
@@ -74,8 +78,10 @@ struct RowLimits {
 };
 
 struct RowOutput {
-  Tensor value;                   ///< scalar, of the input's type
-  Tensor row_gradient;            ///< [R, D], if wanted
+  Tensor value;  ///< scalar, of the input's type
+  /// [R, D], if wanted; where ranks divide the walks, zero but for the rows of
+  /// this rank.
+  Tensor row_gradient;
   Tensor column_gradient;         ///< [C, D], if wanted and there is a database
   int64_t rows = 0;               ///< Rows, virtual ones among them.
   int64_t without_positives = 0;  ///< Rows without one, which are left out.
@@ -97,6 +103,13 @@ struct RowOutput {
 /// budget and are kept. With a database the second walk takes all blocks, rows'
 /// side only. Extra memory is the budget and O(M D); errors say what to change
 /// if the classes' tables do not fit.
+///
+/// Several lanes: every rank knows all vectors and labels. It walks the rows of
+/// its lanes over all columns; what the rows then know (fields and notes) is
+/// gathered, so that every rank can close all rows and has their totals and
+/// values; the second walk takes the rows' side of all blocks, 3 products of M
+/// x M x D divided by the ranks; and the gradient of a row is sent to the rank
+/// whose example it is. Nothing of size M x D is added up between ranks.
 RowOutput run_rows(const RowLoss& loss, const RowInput& input,
                    const RowLimits& limits, bool with_gradient);
 

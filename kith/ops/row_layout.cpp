@@ -259,16 +259,23 @@ SortedBatch sort_batch(const Tensor& labels, const MixedPairs& mixed) {
 }
 
 std::vector<Stretch> cut(const SortedSet& set, int64_t length) {
+  return cut(set, {0, set.examples, 0, set.items}, length);
+}
+
+std::vector<Stretch> cut(const SortedSet& set, const Stretch& part,
+                         int64_t length) {
   std::vector<Stretch> stretches;
   if (!set.mixed()) {
-    for (int64_t begin = 0; begin < set.examples; begin += length) {
-      const int64_t end = std::min(begin + length, set.examples);
+    for (int64_t begin = part.begin; begin < part.end; begin += length) {
+      const int64_t end = std::min(begin + length, part.end);
       stretches.push_back({begin, end, begin, end});
     }
     return stretches;
   }
-  Stretch stretch;
+  Stretch stretch = {part.begin, part.begin, part.item_begin, part.item_begin};
   for (const SortedSet::ClassEnd& end : set.classes) {
+    if (end.example <= part.begin) continue;
+    if (end.example > part.end) break;
     if (stretch.end > stretch.begin && end.example - stretch.begin > length) {
       stretches.push_back(stretch);
       stretch = {stretch.end, stretch.end, stretch.item_end, stretch.item_end};
@@ -278,6 +285,21 @@ std::vector<Stretch> cut(const SortedSet& set, int64_t length) {
   }
   if (stretch.end > stretch.begin) stretches.push_back(stretch);
   return stretches;
+}
+
+Stretch cut_lane(const SortedSet& set, int64_t lane, int64_t lanes) {
+  /// Where a lane begins: an example and an item.
+  const auto begin_of = [&](int64_t n) -> SortedSet::ClassEnd {
+    const int64_t even = set.examples * n / lanes;
+    if (!set.mixed() || even == 0) return {even, even};
+    const auto end = std::lower_bound(
+        set.classes.begin(), set.classes.end(), even,
+        [](const auto& one, int64_t example) { return one.example < example; });
+    return *end;
+  };
+  const SortedSet::ClassEnd begin = begin_of(lane);
+  const SortedSet::ClassEnd end = begin_of(lane + 1);
+  return {begin.example, end.example, begin.item, end.item};
 }
 
 }  // namespace kith

@@ -74,4 +74,12 @@ struct Stretch {
 /// and a class longer than that is a stretch of its own.
 std::vector<Stretch> cut(const SortedSet& set, int64_t length);
 
+/// The same of a stretch of a set.
+std::vector<Stretch> cut(const SortedSet& set, const Stretch& part,
+                         int64_t length);
+
+/// Lane `lane` of `lanes` of a set, which are about equally long; with virtual
+/// examples cut between classes, so that some may be empty.
+Stretch cut_lane(const SortedSet& set, int64_t lane, int64_t lanes);
+
 }  // namespace kith

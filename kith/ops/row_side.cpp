@@ -32,6 +32,15 @@ void add_product(Tensor& to, const Tensor& a, const Tensor& b, bool first) {
   }
 }
 
+/// dX_I += W X_J, or its first term.
+void add_to_rows(RowSides& sides, const Tensor& w, const Stretch& i,
+                 const Stretch& j, bool first) {
+  const Tensor xi = sides.rows->x.slice(0, i.begin, i.end);
+  Tensor di = sides.rows->dx.slice(0, i.begin, i.end);
+  add_product(di, w, sides.column_side().x.slice(0, j.begin, j.end), first);
+  if (sides.euclidean) di.addcmul_(w.sum(1, /*keepdim=*/true), xi, -1);
+}
+
 }  // namespace
 
 RowSide::RowSide(const Tensor& vectors, SortedSet sorted, bool normalize,
@@ -46,12 +55,21 @@ RowSide::RowSide(const Tensor& vectors, SortedSet sorted, bool normalize,
   if (euclidean) half_square = x.square().sum(1).mul_(0.5);
 }
 
-Tensor RowSide::gradient() {
+Tensor RowSide::sorted_gradient(int64_t begin, int64_t end) {
+  const auto of = [&](const Tensor& t) { return t.slice(0, begin, end); };
+  Tensor part = of(dx);
   if (norms.defined()) {
     // One after the other: the product may be out of range.
-    dx.sub_(x * (x * dx).sum(1, /*keepdim=*/true)).div_(norms).div_(scales);
+    part.sub_(of(x) * (of(x) * part).sum(1, /*keepdim=*/true))
+        .div_(of(norms))
+        .div_(of(scales));
   }
-  x.index_copy_(0, set.order, dx);  // into the copy, which is not needed more
+  return part;
+}
+
+Tensor RowSide::gradient() {
+  // Into the copy, which is not needed more.
+  x.index_copy_(0, set.order, sorted_gradient(0, set.examples));
   dx = Tensor();
   return std::move(x);
 }
@@ -110,16 +128,20 @@ void RowSides::similarities(const Stretch& i, const Stretch& j,
   s.sub_(others.half_square.slice(0, j.begin, j.end)).add_(1);
 }
 
+void RowSides::add_row_gradient(const Tensor& w, const Stretch& i,
+                                const Stretch& j) {
+  add_to_rows(*this, w, i, j, /*first=*/j.begin == 0);
+}
+
 void RowSides::add_gradient(const Tensor& w, const Stretch& i,
                             const Stretch& j) {
+  // Without a database, rows after the first part were columns before.
+  add_to_rows(*this, w, i, j,
+              /*first=*/j.begin == 0 && (columns || i.begin == 0));
+  if (!columns && i.begin == j.begin) return;
   RowSide& others = column_side();
   const Tensor xi = rows->x.slice(0, i.begin, i.end);
   const Tensor xj = others.x.slice(0, j.begin, j.end);
-  Tensor di = rows->dx.slice(0, i.begin, i.end);
-  // Without a database, rows after the first part were columns before.
-  add_product(di, w, xj, /*first=*/j.begin == 0 && (columns || i.begin == 0));
-  if (euclidean) di.addcmul_(w.sum(1, /*keepdim=*/true), xi, -1);
-  if (!columns && i.begin == j.begin) return;
   Tensor dj = others.dx.slice(0, j.begin, j.end);
   add_product(dj, w.t(), xi, /*first=*/i.begin == 0);
   if (euclidean) dj.addcmul_(w.sum(0).unsqueeze(1), xj, -1);

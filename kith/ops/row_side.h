@@ -24,6 +24,9 @@ struct RowSide {
   /// x and dx.
   Tensor gradient();
 
+  /// The same of some of the sorted ones, in the sorted order.
+  Tensor sorted_gradient(int64_t begin, int64_t end);
+
   /// The virtual examples of a stretch, or all, as kernels take them.
   MixedItems items(const Stretch& part) const;
   MixedItems items() const { return items({0, set.examples, 0, set.items}); }
@@ -52,6 +55,9 @@ struct RowSides {
   /// W^T X_I. Blocks come row by row; without columns those on and above the
   /// diagonal. The first to write a stretch does not add.
   void add_gradient(const Tensor& w, const Stretch& i, const Stretch& j);
+
+  /// dX_I += W X_J alone, of a walk over all columns of some rows.
+  void add_row_gradient(const Tensor& w, const Stretch& i, const Stretch& j);
 };
 
 }  // namespace kith
