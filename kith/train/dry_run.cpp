@@ -24,7 +24,7 @@ DryRun Trainer::dry_run() {
   start_weights();
   RunState& state = book_->state();
   feed_->prepare_pool(state, [this] { return embed_images(split_->images()); });
-  const Epoch epoch = feed_->open(0, 0, kSteps);
+  Epoch epoch = feed_->open(0, 0, kSteps);
   DryRun result;
   result.steps_an_epoch = epoch.steps;
   result.steps = epoch.steps * config_.train.last_epoch();
@@ -32,14 +32,13 @@ DryRun Trainer::dry_run() {
     result.steps = std::min(result.steps, config_.train.steps);
   }
   net_->train();
-  while (epoch.loader->remaining() > 0) {
+  while (epoch.remaining() > 0) {
     PhaseMeter meter(device_);
-    result.step = step_->take(epoch.loader->next(), state, epoch.steps, meter);
+    result.step = step_->take(epoch.next(), state, epoch.steps, meter);
   }
-  const Multistage& multistage = step_->multistage();
-  result.sub_batch = multistage.sub_batch();
-  result.chunks = multistage.chunks();
-  result.graphs_kept = multistage.graphs_kept();
+  result.sub_batch = step_->sub_batch();
+  result.chunks = step_->chunks();
+  result.graphs_kept = step_->graphs_kept();
 
   if (config_.eval.evaluates()) {
     std::vector<int64_t> images =

@@ -14,6 +14,15 @@
 
 namespace kith {
 
+Batch Epoch::next() {
+  Step step = std::move(coming.front());
+  coming.pop_front();
+  Batch made;
+  if (step.has_own) made = loader->next();
+  made.indices = std::move(step.images);
+  return made;
+}
+
 EpochFeed::EpochFeed(FeedParts parts, int64_t dim) : parts_(std::move(parts)) {
   if (parts_.sampler->wants_pool()) {
     pool_ = std::make_unique<TrainingPool>(parts_.split.images(), dim);
@@ -35,7 +44,7 @@ Epoch EpochFeed::open(int64_t number, int64_t first, int64_t limit) {
   if (limit > 0) {
     batches.resize(std::min(batches.size(), static_cast<size_t>(limit)));
   }
-  epoch.loader = load(std::move(batches), number, first);
+  load(batches, first, epoch);
   return epoch;
 }
 
@@ -83,25 +92,50 @@ void EpochFeed::check_plan(
   }
 }
 
-/// Pictures of one size are written to their places as they come.
-std::unique_ptr<Loader> EpochFeed::load(std::vector<std::vector<int64_t>> plan,
-                                        int64_t number, int64_t first) const {
-  const Loader::LoadFunction load = [this, number, first](int64_t batch,
-                                                          int64_t position,
-                                                          int64_t index) {
-    Rng rng(parts_.seed, Stream::kAugment, {number, first + batch, position});
-    return prepare_image(*parts_.cache.load(index), parts_.input,
-                         parts_.augmentations, rng);
+/// Begins to load this rank's pictures of the batches of `plan`, which are
+/// those of the epoch from step `first` on. Pictures of one size are written to
+/// their places as they come.
+void EpochFeed::load(const std::vector<std::vector<int64_t>>& plan,
+                     int64_t first, Epoch& epoch) const {
+  /// Where a batch of the loader stands: its step, and in that its first place.
+  struct Origin {
+    int64_t step;
+    int64_t begin;
   };
+  std::vector<Origin> origins;
+  std::vector<std::vector<int64_t>> own;
+  for (const std::vector<int64_t>& batch : plan) {
+    const BatchLanes lanes = parts_.cut.of(static_cast<int64_t>(batch.size()));
+    const bool has_own = lanes.begin() < lanes.end();
+    if (has_own) {
+      origins.push_back({first + epoch.remaining(), lanes.begin()});
+      own.emplace_back(batch.begin() + lanes.begin(),
+                       batch.begin() + lanes.end());
+    }
+    epoch.coming.push_back({batch, has_own});
+  }
+  const Loader::LoadFunction load =
+      [this, number = epoch.number, origins = std::move(origins)](
+          int64_t batch, int64_t position, int64_t index) {
+        // By its place in the whole batch, whichever rank has it.
+        const Origin& origin = origins[static_cast<size_t>(batch)];
+        Rng rng(parts_.seed, Stream::kAugment,
+                {number, origin.step, origin.begin + position});
+        return prepare_image(*parts_.cache.load(index), parts_.input,
+                             parts_.augmentations, rng);
+      };
   if (!parts_.input.any_shape()) {
-    return std::make_unique<Loader>(std::move(plan), load, parts_.loader);
+    epoch.loader =
+        std::make_unique<Loader>(std::move(own), load, parts_.loader);
+    return;
   }
   const auto load_one = [load](int64_t batch, int64_t position, int64_t index) {
     std::vector<Image> pictures;
     pictures.push_back(load(batch, position, index));
     return pictures;
   };
-  return std::make_unique<Loader>(std::move(plan), load_one, parts_.loader);
+  epoch.loader =
+      std::make_unique<Loader>(std::move(own), load_one, parts_.loader);
 }
 
 void EpochFeed::prepare_pool(const RunState& state,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "kith/data/loader.h"
 #include "kith/run/run_state.h"
 #include "kith/samplers/sampler.h"
+#include "kith/train/batch_cut.h"
 #include "kith/train/training_pool.h"
 #include "kith/train/training_split.h"
 
@@ -21,7 +23,19 @@ struct Epoch {
   int64_t steps = 0;  ///< In all, also those done before a resume.
   int64_t batch = 0;  ///< Images of its first step.
   double sampler_seconds = 0;
-  std::unique_ptr<Loader> loader;
+  /// A batch to come: its images, and whether some are this rank's.
+  struct Step {
+    std::vector<int64_t> images;
+    bool has_own = true;
+  };
+  std::deque<Step> coming;
+  std::unique_ptr<Loader> loader;  ///< Of this rank's pictures.
+
+  int64_t remaining() const { return static_cast<int64_t>(coming.size()); }
+
+  /// The next batch: all of its images, and the pictures of those that are this
+  /// rank's, whose positions count from the first of them.
+  Batch next();
 };
 
 /// Where the pictures of a feed come from and what is done to them.
@@ -29,6 +43,7 @@ struct FeedParts {
   const TrainingSplit& split;
   ImageCache& cache;
   std::shared_ptr<Sampler> sampler;
+  const BatchCut& cut;  ///< Which pictures of a batch are this rank's.
   Augmentations augmentations = {};
   InputOptions input = {};
   LoaderOptions loader = {};
@@ -66,8 +81,8 @@ class EpochFeed {
  private:
   std::vector<std::vector<int64_t>> plan(int64_t number, Epoch& epoch) const;
   void check_plan(const std::vector<std::vector<int64_t>>& batches) const;
-  std::unique_ptr<Loader> load(std::vector<std::vector<int64_t>> plan,
-                               int64_t number, int64_t first) const;
+  void load(const std::vector<std::vector<int64_t>>& plan, int64_t first,
+            Epoch& epoch) const;
 
   FeedParts parts_;
   std::unique_ptr<TrainingPool> pool_;  ///< Null: the sampler wants none.

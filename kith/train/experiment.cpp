@@ -25,11 +25,13 @@ struct Trained {
 /// The right to write to a run's folder, from when it is first needed.
 class RunRight {
  public:
-  RunRight(std::string folder, bool resume)
-      : folder_(std::move(folder)), resume_(resume) {}
+  RunRight(std::string folder, bool resume, const TrainControl& control)
+      : folder_(std::move(folder)),
+        resume_(resume),
+        writes_(control.ranks == nullptr || control.ranks->is_first()) {}
 
   void take() {
-    if (lock_) return;
+    if (lock_ || !writes_) return;
     lock_.emplace(folder_, "kith train");
     if (!resume_) check_holds_no_run(folder_);  // since it was looked at last
   }
@@ -37,6 +39,7 @@ class RunRight {
  private:
   std::string folder_;
   bool resume_;
+  bool writes_;
   std::optional<FolderLock> lock_;
 };
 
@@ -53,7 +56,8 @@ Trained train_once(const RunConfig& config, const std::string& folder,
   trained.config = settle_colour(config, *data);
   if (!resume) log_defaults(trained.config);
   record_start(trained.config.tree, folder);
-  Trainer trainer(trained.config, *data, folder, device, progress);
+  Trainer trainer(trained.config, *data, folder, device, progress,
+                  control.ranks == nullptr ? alone() : *control.ranks);
   right.take();
   if (resume) trainer.resume(control.resume);
   trained.last = trainer.run(control.stop);
@@ -130,7 +134,7 @@ void check_holds_no_run(const std::string& folder) {
 EvalResult train_experiment(const RunConfig& config, const std::string& folder,
                             c10::Device device, bool resume, Progress& progress,
                             const TrainControl& control) {
-  RunRight right(folder, resume);
+  RunRight right(folder, resume, control);
   if (config.train.validation == 0 || !config.train.final) {
     return train_once(config, folder, right, device, resume, progress, control)
         .last;

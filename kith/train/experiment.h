@@ -34,6 +34,7 @@ void check_holds_no_run(const std::string& folder);
 struct TrainControl {
   ResumeOptions resume = {};
   StopRequest stop = nullptr;
+  Communicator* ranks = nullptr;  ///< That train together; null: this one.
 };
 
 /// Trains as a configuration says and returns the last evaluation.

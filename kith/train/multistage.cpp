@@ -152,7 +152,7 @@ Upload Multistage::start_upload(size_t chunk) const {
 Tensor Multistage::draw_all_partners(const Mixup& mixup) const {
   std::vector<Tensor> all;
   for (const Chunk& chunk : chunks_) {
-    const auto number = static_cast<int64_t>(all.size());
+    const int64_t number = first_ + static_cast<int64_t>(all.size());
     all.push_back(draw_partners(mixup, number, chunk.count) + chunk.begin);
   }
   return torch::cat(all).to(device_);
@@ -165,7 +165,7 @@ Mixing Multistage::mixing_of(const Chunk& chunk) const {
 }
 
 Tensor Multistage::forward(size_t chunk, const Tensor& pixels) const {
-  const auto number = static_cast<int64_t>(chunk);
+  const int64_t number = first_ + static_cast<int64_t>(chunk);
   torch::manual_seed(Rng(seed_, Stream::kStep, {number}).next());
   return network_(pixels, mixing_of(chunks_[chunk]));
 }
@@ -182,11 +182,12 @@ Tensor Multistage::embed(const Tensor& pixels, uint64_t seed,
 }
 
 Tensor Multistage::embed(std::vector<Part> parts, uint64_t seed,
-                         const std::optional<Mixup>& mixup) {
+                         const std::optional<Mixup>& mixup, int64_t first) {
   KITH_ASSERT(!parts.empty() && (!mixup || parts.size() == 1));
   drop();
   parts_ = std::move(parts);
   seed_ = seed;
+  first_ = first;
   cut_into_chunks();
   mixup_ = mixup;
   partners_ = mixup ? draw_all_partners(*mixup) : Tensor();

@@ -89,9 +89,10 @@ class Multistage {
              KeepGraphs keep = KeepGraphs::kAuto);
 
   /// M pictures in all -> [M, dim], a leaf that wants a gradient. The pictures
-  /// must stay until backward() is done. With mixup there is one part.
+  /// must stay until backward() is done. With mixup there is one part. `first`:
+  /// if these are a part of a larger batch, its chunks before them.
   Tensor embed(std::vector<Part> parts, uint64_t seed,
-               const std::optional<Mixup>& mixup = {});
+               const std::optional<Mixup>& mixup = {}, int64_t first = 0);
 
   /// The same of pictures of one size, [M, H, W, C].
   Tensor embed(const Tensor& pixels, uint64_t seed,
@@ -111,6 +112,7 @@ class Multistage {
   int64_t chunks() const;                        ///< Of the last batch.
   int64_t graphs_kept() const { return kept_; }  ///< Of the last batch.
   int64_t sub_batch() const { return sub_batch_; }
+  void set_sub_batch(int64_t sub_batch) { sub_batch_ = sub_batch; }
 
   /// Makes the largest chunks of the last batch half as large. False if they
   /// cannot be smaller.
@@ -147,6 +149,7 @@ class Multistage {
   int64_t item_ = 0;  ///< Numbers of the item that `sub_batch` counts.
   Tensor order_;  ///< [M] The positions, chunk by chunk; undefined: 0, 1, ...
   uint64_t seed_ = 0;
+  int64_t first_ = 0;  ///< The number of the first chunk.
   std::optional<Mixup> mixup_;
   Tensor partners_;
   int64_t kept_ = 0;                 ///< The first chunks keep their graphs.

@@ -127,6 +127,7 @@ LossOutput Objective::compute_with(const ObjectiveInput& input,
   LossInput loss;
   loss.embeddings = input.embeddings;
   loss.labels = labels;
+  loss.lanes = input.lanes;
   loss.seed = rng(Stream::kSimix).next();
   if (miner_) {
     Rng draws = rng(Stream::kMiner);

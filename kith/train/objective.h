@@ -23,6 +23,7 @@ struct ObjectiveInput {
   double share = 1.0;
   int64_t epoch = 0;
   int64_t step_in_epoch = 0;
+  const BatchLanes* lanes = nullptr;  ///< LossInput::lanes
 };
 
 /// What a run minimises: a loss with what stands between it and the batch, the

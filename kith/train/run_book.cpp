@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include <torch/torch.h>
@@ -60,6 +61,27 @@ std::string best_text(const BestPoint& best) {
          " (epoch " + std::to_string(best.epoch) + ")";
 }
 
+/// All ranks take the first one's: one message for each type.
+void share(Communicator& ranks, const NamedTensors& tensors) {
+  if (ranks.size() == 1) return;
+  const torch::NoGradGuard no_grad;
+  std::map<at::ScalarType, std::vector<Tensor>> by_type;
+  for (const auto& [name, tensor] : tensors) {
+    by_type[tensor.scalar_type()].push_back(tensor);
+  }
+  for (auto& [type, some] : by_type) {
+    std::vector<Tensor> flat;
+    for (const Tensor& tensor : some) flat.push_back(tensor.flatten());
+    Tensor all = torch::cat(flat);
+    ranks.broadcast(all);
+    int64_t begin = 0;
+    for (Tensor& tensor : some) {
+      tensor.copy_(all.narrow(0, begin, tensor.numel()).view_as(tensor));
+      begin += tensor.numel();
+    }
+  }
+}
+
 [[noreturn]] void throw_is_beyond(const RunChange& change,
                                   const RunState& state) {
   throw ConfigError("'" + change.key + "' is " + change.after +
@@ -116,6 +138,7 @@ bool RunBook::is_evaluation_due() const {
 }
 
 void RunBook::begin() {
+  if (!writes()) return;
   make_folders(folder_.checkpoints());
   parts_.guard.begin();
   folder_.write_config(parts_.config.tree);
@@ -133,6 +156,54 @@ void RunBook::begin() {
 }
 
 bool RunBook::resume(const ResumeOptions& options) {
+  Communicator& ranks = parts_.ranks;
+  if (ranks.size() == 1) return resume_here(options);
+  const bool resumed = writes() && resume_here(options);
+  const std::string state = ranks.broadcast(resumed ? state_.dump() : "");
+  if (state.empty()) return false;
+  const auto known = ranks.broadcast(std::to_string(known_changes_));
+  if (!writes()) {
+    state_.load(state, "rank 0");
+    known_changes_ = std::stoul(known);
+  }
+  NamedTensors all = parts_.net.state();
+  for (const auto& entry : parts_.others()) all.push_back(entry);
+  for (const auto& entry : parts_.optimizer.state()) all.push_back(entry);
+  share(ranks, all);
+  return true;
+}
+
+void RunBook::share_weights() { share(parts_.ranks, parts_.net.state()); }
+
+void RunBook::share_state() {
+  Communicator& ranks = parts_.ranks;
+  if (ranks.size() == 1) return;
+  const std::string state = ranks.broadcast(state_.dump());
+  if (!writes()) state_.load(state, "rank 0");
+  const torch::NoGradGuard no_grad;
+  std::vector<Tensor> sums;
+  NamedTensors weights = parts_.net.weights();
+  const NamedTensors learnt = parts_.learnt();
+  weights.insert(weights.end(), learnt.begin(), learnt.end());
+  for (const auto& [name, weight] : weights) {
+    sums.push_back(weight.to(at::kDouble).square().sum());
+  }
+  const Tensor mine = torch::stack(sums).unsqueeze(0).cpu();
+  const Tensor all = ranks.all_gather(mine);
+  for (int64_t rank = 1; rank < ranks.size(); ++rank) {
+    const Tensor differs = (all[rank] != all[0]).nonzero();
+    if (differs.numel() == 0) continue;
+    throw RunError(
+        "the weights of rank " + std::to_string(rank) +
+        " are no longer those of rank 0 after step " +
+        std::to_string(state_.step) + ", the first of them '" +
+        weights[static_cast<size_t>(differs[0][0].item<int64_t>())].first +
+        "': ranks must run the same kith and LibTorch on processors of one "
+        "kind; resume from the last checkpoint on such");
+  }
+}
+
+bool RunBook::resume_here(const ResumeOptions& options) {
   const std::string path = folder_.checkpoint("last");
   if (path_exists(path)) {
     try {
@@ -227,6 +298,7 @@ bool RunBook::has_changed(const std::string& key) const {
 }
 
 void RunBook::open_journal() {
+  if (!writes()) return;
   const Journal::Last last{
       state_.is_new() ? -1 : state_.step,
       state_.history.empty() ? -1 : state_.history.back().step,
@@ -238,11 +310,13 @@ void RunBook::open_journal() {
 }
 
 void RunBook::write(const StepRecord& record) {
-  if (record.step % parts_.config.log.every == 0) journal_->write(record);
+  if (journal_ && record.step % parts_.config.log.every == 0) {
+    journal_->write(record);
+  }
 }
 
 void RunBook::write(const Evaluation& evaluation) {
-  journal_->write(evaluation);
+  if (journal_) journal_->write(evaluation);
   state_.history.push_back(evaluation.point());
   const std::string title =
       evaluation.step == 0 ? "before training"
@@ -256,7 +330,7 @@ void RunBook::write(const Evaluation& evaluation) {
 void RunBook::write_test(const Evaluation& evaluation) {
   state_.test = TestPoint{evaluation.epoch, evaluation.step, state_.step,
                           stored(evaluation.result)};
-  journal_->write_test(evaluation, *state_.test);
+  if (journal_) journal_->write_test(evaluation, *state_.test);
   log_info(eval_table(
       "the best checkpoint (epoch " + std::to_string(evaluation.epoch) + "): " +
           evaluation.on + " split, protocol " + parts_.config.eval.protocol,
@@ -290,18 +364,29 @@ void RunBook::keep_if_best(const EvalResult& result) {
   if (!is_better(value, best, better_of(metric))) return;
   state_.best = {metric, value, state_.epoch, state_.step};
   check_weights();
+  if (!writes()) return;
   save_checkpoint(folder_.checkpoint("best"), {parts_.net, parts_.others()},
                   parts_.config.tree, state_.dump_point());
 }
 
-void RunBook::load_best() const {
-  if (state_.best->step == state_.step) return;
-  load_checkpoint(folder_.checkpoint("best"), {parts_.net});
+std::string RunBook::load_best() const {
+  if (state_.best->step == state_.step) return "";
+  std::string problem;
+  if (writes()) {
+    try {
+      load_checkpoint(folder_.checkpoint("best"), {parts_.net});
+    } catch (const DataError& error) {
+      problem = error.what();
+    }
+  }
+  problem = parts_.ranks.broadcast(problem);
+  if (problem.empty()) share(parts_.ranks, parts_.net.state());
+  return problem;
 }
 
 void RunBook::keep_epoch(bool again) const {
   const int64_t every = parts_.config.train.keep_every;
-  if (every == 0 || state_.step == 0 || state_.step_in_epoch > 0 ||
+  if (!writes() || every == 0 || state_.step == 0 || state_.step_in_epoch > 0 ||
       state_.epoch % every != 0) {
     return;
   }
@@ -325,6 +410,7 @@ void RunBook::tell_end() const {
 }
 
 void RunBook::save_last() const {
+  if (!writes()) return;
   check_weights();
   const std::string path = folder_.checkpoint("last");
   keep_previous_checkpoint(path);
@@ -351,6 +437,7 @@ std::string RunBook::chosen_on(const std::string& split) const {
 }
 
 void RunBook::write_metrics() const {
+  if (!writes()) return;
   const EvalOptions& eval = parts_.config.eval;
   const std::string split =
       eval.evaluates() ? split_name(eval_split(eval, parts_.data.list()))

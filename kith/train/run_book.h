@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kith/distributed/communicator.h"
 #include "kith/models/embedding_net.h"
 #include "kith/run/journal.h"
 #include "kith/run/run_folder.h"
@@ -25,10 +26,14 @@ struct BookParts {
   /// What the loss, the memory and the sampler keep.
   std::function<NamedTensors()> others;
   std::function<NamedTensors()> learnt;  ///< By the loss.
+  Communicator& ranks;
 };
 
 /// Keeps the books of a run: how far it is, its journal, its checkpoints, its
 /// evaluations and which of them is the best.
+///
+/// Of several ranks all know how far the run is, and the first alone reads and
+/// writes its folder. Functions that say "all ranks" must be called by all.
 class RunBook {
  public:
   RunBook(BookParts parts, std::string folder);
@@ -55,8 +60,16 @@ class RunBook {
   /// Continues from the last checkpoint; false if there is none, or none after
   /// a step and the configuration is another one. ConfigError
   /// if the run cannot go on with this configuration (see check_may_change),
-  /// DataError if the checkpoint is damaged.
+  /// DataError if the checkpoint is damaged. All ranks.
   bool resume(const ResumeOptions& options = {});
+
+  /// All ranks take the first one's weights, so that they begin with the same.
+  void share_weights();
+
+  /// All ranks take the first one's state: what has been found so far, and so
+  /// what is to be done next. RunError if their weights differ, which never
+  /// happens unless a machine computes something else than the others.
+  void share_state();
 
   /// Whether the run, as resumed, goes on with another value of a key.
   bool has_changed(const std::string& key) const;
@@ -74,9 +87,9 @@ class RunBook {
   /// epochs held-out classes chose.
   void keep_if_best(const EvalResult& result);
 
-  /// Loads the weights of the best evaluation into the network. DataError if
-  /// they cannot be read.
-  void load_best() const;
+  /// Loads the weights of the best evaluation into the network; all ranks.
+  /// Returns why not, if they cannot be read; empty: done.
+  std::string load_best() const;
 
   /// Keeps the weights of an epoch that has just ended, if train.keep_every
   /// says so; unless `again`, only if they are not there yet.
@@ -100,6 +113,8 @@ class RunBook {
   void check_weights() const;
 
  private:
+  bool writes() const { return parts_.ranks.is_first(); }
+  bool resume_here(const ResumeOptions& options);
   bool resume_from(const std::string& path, const ResumeOptions& options);
   void accept(std::vector<RunChange> changes);
   std::optional<BestPoint> best_epoch() const;

@@ -33,6 +33,11 @@ void TrainOptions::describe(OptionSet& set) {
           "Sub-batches that are computed once instead of twice: as many as "
           "memory allows, none, or all.")
       .choices({"auto", "none", "all"});
+  set.add("lanes", lanes,
+          "The arithmetic of a step is that of this many lanes, whatever the "
+          "number of ranks: any that divides it gives the same bits. 0: one "
+          "lane a rank.")
+      .range(0, 4096);
   set.add("head_epochs", head_epochs,
           "This many epochs come before train.epochs and the schedule: the "
           "backbone stays as it is, all else trains at the full rate.")

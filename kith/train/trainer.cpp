@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <torch/torch.h>
+
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/number_text.h"
@@ -33,6 +35,17 @@ LoaderOptions loader_options(const TrainOptions& train, c10::Device device) {
   return loader;
 }
 
+Lanes lanes_of(const TrainOptions& train, const Communicator& ranks) {
+  if (train.lanes % ranks.size() != 0) {
+    throw ConfigError("'train.lanes' is " + std::to_string(train.lanes) +
+                      ", but there are " + std::to_string(ranks.size()) +
+                      " ranks: every rank has the same number of lanes; take a "
+                      "number of ranks that divides it, or 0 for one lane a "
+                      "rank");
+  }
+  return {train.lanes, ranks};
+}
+
 /// What the progress of an epoch says beside its count: the loss of the step,
 /// at the end the mean of the epoch, the learning rate and the last metric.
 class EpochNote {
@@ -60,23 +73,24 @@ class EpochNote {
 
 Trainer::Trainer(const RunConfig& config, const DataSet& data,
                  const std::string& folder, c10::Device device,
-                 Progress& progress)
-    : Trainer(make_training(config), data, folder, device, progress) {}
+                 Progress& progress, Communicator& ranks)
+    : Trainer(make_training(config), data, folder, device, progress, ranks) {}
 
 Trainer::Trainer(TrainerParts parts, const DataSet& data,
                  const std::string& folder, c10::Device device,
-                 Progress& progress)
+                 Progress& progress, Communicator& ranks)
     : Trainer(complete_training(std::move(parts), data, folder), data, folder,
-              device, progress) {}
+              device, progress, ranks) {}
 
 Trainer::Trainer(Training training, const DataSet& data,
                  const std::string& folder, c10::Device device,
-                 Progress& progress)
+                 Progress& progress, Communicator& ranks)
     : config_(std::move(training.config)),
       data_(data),
       split_(std::make_unique<TrainingSplit>(data.list())),
       device_(device),
       progress_(progress),
+      ranks_(ranks),
       net_(training.parts.net),
       cache_(std::make_unique<ImageCache>(data, config_.train.cache_mb << 20)),
       guard_(std::make_unique<RunGuard>(folder, data)),
@@ -85,8 +99,11 @@ Trainer::Trainer(Training training, const DataSet& data,
   const TrainerParts& parts = training.parts;
   check_has_images(*split_, config_);
   const auto seed = static_cast<uint64_t>(config_.train.seed);
+  cut_ = std::make_unique<BatchCut>(config_.train.sub_batch,
+                                    net_->input().any_shape(),
+                                    lanes_of(config_.train, ranks), ranks);
   FeedParts feed{*split_, *cache_,
-                 parts.sampler.make(split_->sampler_input(seed))};
+                 parts.sampler.make(split_->sampler_input(seed)), *cut_};
   for (const auto& step : parts.augment) {
     feed.augmentations.push_back(step.make());
   }
@@ -101,7 +118,7 @@ Trainer::Trainer(Training training, const DataSet& data,
   make_optimizer(parts);
   step_ = std::make_unique<TrainingStep>(
       StepParts{*net_, *objective_, *optimizer_, *schedule_, *split_, *feed_,
-                *guard_},
+                *guard_, *cut_},
       config_.train, device);
   const auto others = [this] {
     NamedTensors all = objective_->state();
@@ -110,7 +127,7 @@ Trainer::Trainer(Training training, const DataSet& data,
   };
   book_ = std::make_unique<RunBook>(
       BookParts{config_, data, *net_, *optimizer_, *guard_, others,
-                [this] { return objective_->parameters(); }},
+                [this] { return objective_->parameters(); }, ranks},
       folder);
   check_training(config_, data, evaluator_->protocol(), *net_);
   if (auto options =
@@ -156,6 +173,11 @@ void Trainer::make_optimizer(const TrainerParts& parts) {
 void Trainer::start_weights() {
   if (std::exchange(has_weights_, true)) return;
   load_start_weights(*net_, config_);
+  whiten();
+  book_->share_weights();
+}
+
+void Trainer::whiten() {
   if (!net_->has_head() || net_->head().options().init != "whitening" ||
       !config_.train.init_from.empty()) {
     return;
@@ -193,6 +215,20 @@ void Trainer::tell_schedule() const {
   log_info("the schedule goes on over " + std::to_string(train.epochs) +
            " epochs from epoch " + std::to_string(next + 1) +
            " on, where the learning rate is " + rate_text(rate));
+}
+
+/// On several ranks, whether one of them was asked to: all stop after the same
+/// step.
+bool Trainer::is_stop_asked() const {
+  const bool here = stop_ != nullptr && *stop_;
+  if (ranks_.size() == 1) return here;
+  const Tensor all = ranks_.all_gather(torch::full({1}, here ? 1 : 0));
+  return all.sum().item<int64_t>() > 0;
+}
+
+/// Ranks that embed together cannot stop each for itself.
+StopRequest Trainer::stop_while_embedding() const {
+  return ranks_.size() == 1 ? stop_ : nullptr;
 }
 
 /// Keeps what was done and ends the run for now.
@@ -234,6 +270,7 @@ EvalResult Trainer::train_to_end() {
   }
   if (config_.eval.before && state.is_new()) {
     book_->keep_if_best(record_evaluation());
+    book_->share_state();
     book_->save_last();
   }
   EvalResult result;
@@ -241,6 +278,7 @@ EvalResult Trainer::train_to_end() {
     if (book_->is_evaluation_due()) {
       result = record_evaluation();
       book_->keep_if_best(result);
+      book_->share_state();
     }
     book_->keep_epoch();
     book_->save_last();
@@ -292,10 +330,10 @@ void Trainer::train_epoch() {
   net_->freeze_backbone(epoch.number < train.head_epochs);
   start_progress(epoch);
   EpochNote note(last_metric_text(state.history, config_.eval.best));
-  while (epoch.loader->remaining() > 0) {
+  while (epoch.remaining() > 0) {
     PhaseMeter meter(device_);
-    const Batch batch = epoch.loader->next();
-    const bool last = epoch.loader->remaining() == 0;
+    const Batch batch = epoch.next();
+    const bool last = epoch.remaining() == 0;
     const int64_t steps = state.step + 1;  // when this one is done
     if (last && epoch.number + 1 < train.last_epoch() && steps != train.steps) {
       // Loads while the last step and an evaluation run.
@@ -308,7 +346,7 @@ void Trainer::train_epoch() {
     book_->write(record);
     progress_.advance(state.step_in_epoch, note.after(record, last));
     const int64_t every = train.checkpoint_steps;
-    if (!last && is_stop_asked()) {
+    if (is_stop_asked() && !last) {
       progress_.finish();
       stop_here();
     }
@@ -334,13 +372,13 @@ EmbedOptions Trainer::embed_options() {
 }
 
 Tensor Trainer::embed_images(const std::vector<int64_t>& images) {
-  StoppableProgress progress(progress_, stop_);
+  StoppableProgress progress(progress_, stop_while_embedding());
   return embed(*net_, data_, images, embed_options(), progress);
 }
 
 EmbeddedSplit Trainer::embed_now() {
   start_weights();
-  StoppableProgress progress(progress_, stop_);
+  StoppableProgress progress(progress_, stop_while_embedding());
   return evaluator_->embed(*net_, embed_options(), progress);
 }
 
@@ -374,14 +412,12 @@ void Trainer::record_test() {
   test.on = split_name(tester_->split());
   {
     const KeptWeights last(*net_);
-    try {
-      book_->load_best();
-    } catch (const DataError& error) {
-      log_warning(std::string("the test split is not evaluated: ") +
-                  error.what());
+    const std::string problem = book_->load_best();
+    if (!problem.empty()) {
+      log_warning("the test split is not evaluated: " + problem);
       return;
     }
-    StoppableProgress progress(progress_, stop_);
+    StoppableProgress progress(progress_, stop_while_embedding());
     EmbedOptions options = embed_options();
     options.network =
         "the best checkpoint, of epoch " + std::to_string(best.epoch);

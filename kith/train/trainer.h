@@ -7,6 +7,7 @@
 
 #include "kith/core/progress.h"
 #include "kith/data/data_set.h"
+#include "kith/distributed/communicator.h"
 #include "kith/eval/evaluator.h"
 #include "kith/run/run_changes.h"
 #include "kith/run/run_log.h"
@@ -15,6 +16,7 @@
 
 namespace kith {
 
+class BatchCut;
 class EpochFeed;
 class GradientWatch;
 class ImageCache;
@@ -44,6 +46,11 @@ struct DryRun {
 /// does the work: EpochFeed loads batches, TrainingStep takes steps, RunGuard
 /// stops a run that goes wrong, RunBook writes down what has been done.
 ///
+/// Several ranks train one network together, each with a trainer of the same
+/// configuration and data: the batches and, but for rounding, the numbers are
+/// those of one rank (with `train.lanes` the bits are). All of them call the
+/// same functions; the first alone reads and writes the folder.
+///
 /// A run that was killed at any moment and resumed ends with the same weights
 /// and the same metrics.json as one that was not (bit for bit on the CPU with
 /// the same number of threads).
@@ -53,14 +60,16 @@ class Trainer {
   /// trainer. Touches no files: weights to start from are read when they are
   /// first needed.
   Trainer(const RunConfig& config, const DataSet& data,
-          const std::string& folder, c10::Device device, Progress& progress);
+          const std::string& folder, c10::Device device, Progress& progress,
+          Communicator& ranks = alone());
 
   /// Of parts that are composed in C++. Of registered parts, given by their
   /// options, the run's configuration says all, and whatever takes a run takes
   /// this one. A network, a data set or another part of the user's own it only
   /// names: then a trainer of the same parts resumes the run.
   Trainer(TrainerParts parts, const DataSet& data, const std::string& folder,
-          c10::Device device, Progress& progress);
+          c10::Device device, Progress& progress,
+          Communicator& ranks = alone());
 
   ~Trainer();
   Trainer(const Trainer&) = delete;
@@ -99,16 +108,18 @@ class Trainer {
 
  private:
   Trainer(Training training, const DataSet& data, const std::string& folder,
-          c10::Device device, Progress& progress);
+          c10::Device device, Progress& progress, Communicator& ranks);
   void make_optimizer(const TrainerParts& parts);
   void start_weights();
+  void whiten();
   EmbedOptions embed_options();
   Tensor embed_images(const std::vector<int64_t>& images);
   void start_progress(const Epoch& epoch);
   void train_epoch();
   EvalResult train_to_end();
   void tell_schedule() const;
-  bool is_stop_asked() const { return stop_ != nullptr && *stop_; }
+  bool is_stop_asked() const;
+  StopRequest stop_while_embedding() const;
   [[noreturn]] void stop_here();
   EvalResult record_evaluation();
   void record_test();
@@ -118,7 +129,9 @@ class Trainer {
   std::unique_ptr<TrainingSplit> split_;
   c10::Device device_;
   Progress& progress_;
+  Communicator& ranks_;
 
+  std::unique_ptr<BatchCut> cut_;
   std::shared_ptr<EmbeddingNet> net_;
   std::unique_ptr<ImageCache> cache_;
   std::unique_ptr<RunGuard> guard_;

@@ -1,8 +1,8 @@
 #include "kith/train/training_step.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <torch/torch.h>
 
@@ -10,8 +10,33 @@
 #include "kith/core/log.h"
 #include "kith/core/memory.h"
 #include "kith/ops/gpu.h"
+#include "kith/train/gradient_sum.h"
 
 namespace kith {
+namespace {
+
+/// The pictures of a lane, [begin, end) of the rank's own, as chunks are made
+/// of them.
+std::vector<Multistage::Part> pictures_in(const Batch& batch, int64_t begin,
+                                          int64_t end) {
+  std::vector<Multistage::Part> pictures;
+  for (const BatchPart& part : batch.parts) {
+    const auto from =
+        std::lower_bound(part.positions.begin(), part.positions.end(), begin);
+    const auto to = std::lower_bound(from, part.positions.end(), end);
+    if (from == to) continue;
+    Multistage::Part some;
+    some.pixels =
+        pixels_of(part).narrow(0, from - part.positions.begin(), to - from);
+    for (auto position = from; position != to; ++position) {
+      some.positions.push_back(*position - begin);
+    }
+    pictures.push_back(std::move(some));
+  }
+  return pictures;
+}
+
+}  // namespace
 
 PhaseMeter::PhaseMeter(c10::Device device) : device_(device) {
   if (device_.is_cuda()) reset_gpu_peak(device_.index());
@@ -32,11 +57,25 @@ Phase PhaseMeter::lap() {
 
 TrainingStep::TrainingStep(const StepParts& parts, const TrainOptions& options,
                            c10::Device device)
-    : parts_(parts),
-      options_(options),
-      device_(device),
-      multistage_(parts.net, device, options.sub_batch,
-                  parse_keep_graphs(options.keep_graphs)) {}
+    : parts_(parts), options_(options), device_(device) {
+  const Lanes& lanes = parts.cut.lanes();
+  for (int64_t lane = lanes.first; lane < lanes.last; ++lane) {
+    lanes_.emplace_back(parts.net, device, options.sub_batch,
+                        parse_keep_graphs(options.keep_graphs));
+  }
+}
+
+int64_t TrainingStep::chunks() const {
+  int64_t count = 0;
+  for (const Multistage& lane : lanes_) count += lane.chunks();
+  return count;
+}
+
+int64_t TrainingStep::graphs_kept() const {
+  int64_t count = 0;
+  for (const Multistage& lane : lanes_) count += lane.graphs_kept();
+  return count;
+}
 
 StepRecord TrainingStep::take(const Batch& batch, RunState& state,
                               int64_t steps_in_epoch, PhaseMeter& meter) {
@@ -51,6 +90,9 @@ StepRecord TrainingStep::take(const Batch& batch, RunState& state,
       statistics.dismiss();
       done = true;
     } catch (const c10::OutOfMemoryError&) {
+      parts_.cut.ranks().tell_no_memory();
+      make_room(batch, state.step + 1);
+    } catch (const RankOutOfMemory&) {
       make_room(batch, state.step + 1);
     }
   }
@@ -104,18 +146,10 @@ void TrainingStep::compute_gradients(const Batch& batch, const RunState& state,
       torch::tensor(parts_.split.class_numbers(batch.indices), torch::kLong)
           .to(device_);
   parts_.optimizer.zero_grad();
-  const std::optional<Mixup> mixup = draw_mixup_of(state);
-  std::vector<Multistage::Part> pictures;
-  for (const BatchPart& part : batch.parts) {
-    pictures.push_back({pixels_of(part), part.positions});
-  }
+  const BatchLanes lanes = parts_.cut.of(batch.count());
+  input.lanes = &lanes;
   const Tensor embeddings =
-      multistage_.embed(std::move(pictures), rng.next(), mixup);
-  input.embeddings = embeddings;
-  if (mixup) {
-    input.other_labels = input.labels.index_select(0, multistage_.partners());
-    input.share = mixup->lambda;
-  }
+      embed(batch, lanes, rng.next(), draw_mixup_of(state), input);
   record.phases.forward = meter.lap();
 
   LossOutput loss;
@@ -130,7 +164,7 @@ void TrainingStep::compute_gradients(const Batch& batch, const RunState& state,
   record.stats = loss.stats;
   record.phases.loss = meter.lap();
 
-  multistage_.backward(embeddings.grad());
+  back_propagate(embeddings.grad(), lanes);
   record.phases.backward = meter.lap();
 
   const NamedTensors& parameters = parts_.optimizer.parameters();
@@ -139,6 +173,81 @@ void TrainingStep::compute_gradients(const Batch& batch, const RunState& state,
                           parameters);
   parts_.objective.remember(input);
   parts_.feed.update_pool(batch, embeddings);
+}
+
+BatchCut::Lane TrainingStep::lane_of(size_t own, int64_t count) const {
+  return parts_.cut.lane(parts_.cut.lanes().first + static_cast<int64_t>(own),
+                         count);
+}
+
+/// Embeds this rank's lanes -> [M, D] of all ranks, a leaf that wants a
+/// gradient; sets what `input` has of it.
+Tensor TrainingStep::embed(const Batch& batch, const BatchLanes& lanes,
+                           uint64_t seed, const std::optional<Mixup>& mixup,
+                           ObjectiveInput& input) {
+  Communicator& ranks = lanes.ranks;
+  LaneStatistics statistics(gathered_statistics(parts_.net), lanes.lanes,
+                            ranks);
+  std::vector<Tensor> embeddings, partners;
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    const BatchCut::Lane lane = lane_of(i, batch.count());
+    const bool has_pictures = lane.begin < lane.end;
+    statistics.begin_lane();
+    if (has_pictures) {
+      std::vector<Multistage::Part> pictures = pictures_in(
+          batch, lane.begin - lanes.begin(), lane.end - lanes.begin());
+      embeddings.push_back(
+          lanes_[i].embed(std::move(pictures), seed, mixup, lane.first_chunk));
+      if (mixup) partners.push_back(lanes_[i].partners() + lane.begin);
+    }
+    statistics.end_lane(has_pictures);
+  }
+  statistics.finish(parts_.cut.filled(batch.count()));
+  const auto of_all = [&](std::vector<Tensor>& parts, const Tensor& none) {
+    return ranks.all_gather(parts.empty()       ? none
+                            : parts.size() == 1 ? parts.front()
+                                                : torch::cat(parts));
+  };
+  const auto floats = torch::TensorOptions(device_);
+  input.embeddings =
+      of_all(embeddings, torch::empty({0, parts_.net.dim()}, floats))
+          .detach()
+          .requires_grad_();
+  if (mixup) {
+    input.other_labels = input.labels.index_select(
+        0, of_all(partners, torch::empty({0}, floats.dtype(torch::kLong))));
+    input.share = mixup->lambda;
+  }
+  return input.embeddings;
+}
+
+/// dL/dembeddings [M, D], right in the rows of this rank, through the network.
+void TrainingStep::back_propagate(const Tensor& gradient,
+                                  const BatchLanes& lanes) {
+  if (lanes.lanes.count == 1) {
+    lanes_.front().backward(gradient);
+    return;
+  }
+  std::vector<Tensor> weights;
+  for (const auto& [name, weight] : parts_.net.weights()) {
+    if (weight.requires_grad()) weights.push_back(weight);
+  }
+  GradientSum sum(std::move(weights), lanes.lanes, lanes.ranks);
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    const BatchCut::Lane lane = lane_of(i, gradient.size(0));
+    if (lane.begin < lane.end) {
+      lanes_[i].backward(gradient.slice(0, lane.begin, lane.end));
+    }
+    sum.add_lane();
+  }
+  sum.finish();
+  if (lanes.ranks.size() == 1) return;
+  // Every rank has the whole gradient of what the loss learns; but a GPU may
+  // add up in any order, and ranks must not drift apart.
+  for (const auto& [name, learnt] : parts_.objective.parameters()) {
+    Tensor grad = learnt.grad();
+    if (grad.defined()) lanes.ranks.broadcast(grad);
+  }
 }
 
 /// Where and how far the pictures of this step are mixed, if they are.
@@ -150,15 +259,23 @@ std::optional<Mixup> TrainingStep::draw_mixup_of(const RunState& state) const {
                     rng.next());
 }
 
+/// On several ranks all come to the same size, whichever ran out of memory.
+bool TrainingStep::halve_sub_batch(int64_t count) {
+  if (parts_.cut.lanes().count == 1) return lanes_.front().halve_sub_batch();
+  const int64_t size = parts_.cut.chunk(count);
+  if (size < 2) return false;
+  for (Multistage& lane : lanes_) lane.set_sub_batch((size + 1) / 2);
+  return true;
+}
+
 /// After memory ran out: smaller chunks, once. Throws the next time.
 void TrainingStep::make_room(const Batch& batch, int64_t step) {
-  multistage_.drop();
+  for (Multistage& lane : lanes_) lane.drop();
   parts_.optimizer.zero_grad();
   release_gpu_cache();
-  const int64_t before =
-      multistage_.sub_batch() == 0 ? batch.count() : multistage_.sub_batch();
+  const int64_t before = sub_batch() == 0 ? batch.count() : sub_batch();
   const std::string keep = options_.keep_graphs;
-  if (halved_ || keep == "all" || !multistage_.halve_sub_batch()) {
+  if (halved_ || keep == "all" || !halve_sub_batch(batch.count())) {
     throw RunError("out of memory on " + device_.str() + " at step " +
                    std::to_string(step) + " with train.sub_batch " +
                    std::to_string(before) + " and train.keep_graphs " + keep +
@@ -170,7 +287,7 @@ void TrainingStep::make_room(const Batch& batch, int64_t step) {
   halved_ = true;
   log_warning("out of memory on " + device_.str() + ": train.sub_batch goes " +
               "from " + std::to_string(before) + " to " +
-              std::to_string(multistage_.sub_batch()) +
+              std::to_string(sub_batch()) +
               " and the step is taken again; set it to that to save the try");
 }
 

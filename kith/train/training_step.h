@@ -1,10 +1,11 @@
 #pragma once
 
-#include <memory>
 #include <optional>
+#include <vector>
 
 #include "kith/core/timer.h"
 #include "kith/run/run_log.h"
+#include "kith/train/batch_cut.h"
 #include "kith/train/epoch_feed.h"
 #include "kith/train/multistage.h"
 #include "kith/train/objective.h"
@@ -36,25 +37,38 @@ struct StepParts {
   const TrainingSplit& split;
   EpochFeed& feed;
   const RunGuard& guard;
+  const BatchCut& cut;
 };
 
 /// A step of a training: embeddings of the whole batch, the loss on all of
 /// them, its gradient back through the network, and the optimiser.
+///
+/// Several ranks: each embeds the pictures of its lanes, all gather the
+/// embeddings, and each takes the gradient of its own back through the network;
+/// the parameters' gradients are added up over all lanes, so that the optimiser
+/// does the same on every rank.
 class TrainingStep {
  public:
   TrainingStep(const StepParts& parts, const TrainOptions& options,
                c10::Device device);
 
   /// Takes the step that comes next in `state`, of an epoch of
-  /// `steps_in_epoch`, and counts it there. If memory runs out, the step is
-  /// taken again in smaller chunks, once. Throws RunError on NaN, or if memory
-  /// does not suffice.
+  /// `steps_in_epoch`, and counts it there. `batch` as Epoch::next() gives
+  /// it. If memory runs out, on any rank, all take the step again in smaller
+  /// chunks, once. Throws RunError on NaN, or if memory does not suffice.
   StepRecord take(const Batch& batch, RunState& state, int64_t steps_in_epoch,
                   PhaseMeter& meter);
 
-  const Multistage& multistage() const { return multistage_; }
+  int64_t sub_batch() const { return lanes_.front().sub_batch(); }
+  int64_t chunks() const;       ///< Of the last batch, on this rank.
+  int64_t graphs_kept() const;  ///< Of those.
 
  private:
+  Tensor embed(const Batch& batch, const BatchLanes& lanes, uint64_t seed,
+               const std::optional<Mixup>& mixup, ObjectiveInput& input);
+  BatchCut::Lane lane_of(size_t own, int64_t count) const;
+  bool halve_sub_batch(int64_t count);
+  void back_propagate(const Tensor& gradient, const BatchLanes& lanes);
   void compute_gradients(const Batch& batch, const RunState& state,
                          StepRecord& record, PhaseMeter& meter);
   std::optional<Mixup> draw_mixup_of(const RunState& state) const;
@@ -65,8 +79,8 @@ class TrainingStep {
   StepParts parts_;
   TrainOptions options_;
   c10::Device device_;
-  Multistage multistage_;
-  bool halved_ = false;  ///< Memory ran out once.
+  std::vector<Multistage> lanes_;  ///< This rank's.
+  bool halved_ = false;            ///< Memory ran out once.
 };
 
 }  // namespace kith

@@ -1,0 +1,173 @@
+// Several ranks, here threads, that train one network: the numbers are those of
+// one rank, with lanes to the bit.
+
+#include <mutex>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "kith/core/error.h"
+#include "kith/core/file.h"
+#include "kith/train/trainer.h"
+#include "tests/distributed/on_threads.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/torch/loss_curve.h"
+#include "tests/support/torch/memory_set.h"
+#include "tests/support/torch/tiny_run.h"
+
+namespace kith {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+/// Six classes of eight to train on and, in the test split, six more.
+MemorySet pictures_for_ranks() {
+  std::vector<Item> items(96);
+  for (size_t i = 0; i < items.size(); ++i) {
+    items[i].split = i >= 48 ? Split::kTest : Split::kTrain;
+    items[i].label = static_cast<int64_t>(i / 8);
+  }
+  return MemorySet(items);
+}
+
+/// What a run leaves behind, without times.
+struct Left {
+  std::string metrics;
+  std::string last;
+  std::string best;
+  std::vector<std::pair<int64_t, double>> losses;
+
+  bool operator==(const Left& other) const = default;
+};
+
+class TrainingOnRanks : public ::testing::Test {
+ protected:
+  static Left left_in(const TempDir& folder) {
+    const auto text = [&](const char* file) {
+      return read_file(folder.file(file), 1 << 24);
+    };
+    return {text("metrics.json"), text("checkpoints/last.safetensors"),
+            text("checkpoints/best.safetensors"),
+            loss_curve(folder.file("log.jsonl"))};
+  }
+
+  std::vector<std::string> train(const RunConfig& config, int64_t size,
+                                 const TempDir& folder, bool resume = false) {
+    return errors_on_threads(
+        size,
+        [&](Communicator& ranks) {
+          at::set_num_threads(1);
+          // Threads share LibTorch's random numbers, which a new network takes.
+          std::unique_lock lock(mutex_);
+          Trainer trainer(config, data_, folder.path(), c10::kCPU,
+                          silent_progress(), ranks);
+          lock.unlock();
+          if (resume) trainer.resume();
+          trainer.run();
+        },
+        std::chrono::seconds(60));
+  }
+
+  Left trained(const std::vector<std::string>& changes, int64_t size) {
+    const TempDir folder;
+    EXPECT_THAT(train(tiny_config(changes), size, folder), Each(""));
+    return left_in(folder);
+  }
+
+  /// The losses of all steps are those of one rank. Batch norm keeps its
+  /// statistics: those of a chunk depend on how long it is.
+  void expect_that_of_one(std::vector<std::string> changes,
+                          double tolerance = 1e-4) {
+    changes.emplace_back("model.bn=stats");
+    const Left one = trained(changes, 1);
+    ASSERT_EQ(one.losses.size(), 9u);
+    for (const int64_t size : {2, 3, 4, 8}) {
+      SCOPED_TRACE(std::to_string(size) + " ranks");
+      const Left all = trained(changes, size);
+      ASSERT_EQ(all.losses.size(), one.losses.size());
+      for (size_t i = 0; i < one.losses.size(); ++i) {
+        EXPECT_NEAR(all.losses[i].second, one.losses[i].second,
+                    tolerance * std::abs(one.losses[i].second))
+            << i;
+      }
+    }
+  }
+
+  MemorySet data_ = pictures_for_ranks();
+  std::mutex mutex_;
+};
+
+TEST_F(TrainingOnRanks, TakesTheStepsOfOne) {
+  expect_that_of_one({"train.sub_batch=2"});
+  expect_that_of_one({});
+}
+
+TEST_F(TrainingOnRanks, WithVirtualExamples) {
+  expect_that_of_one({"loss.simix=true", "train.sub_batch=3"});
+}
+
+TEST_F(TrainingOnRanks, WithTuplesOfAMiner) {
+  expect_that_of_one({"loss={name: margin}", "train.sub_batch=2"});
+}
+
+TEST_F(TrainingOnRanks, WithProxiesThatTheLossLearns) {
+  expect_that_of_one({"loss={name: proxy_anchor}"});
+}
+
+TEST_F(TrainingOnRanks, WithHist) {
+  expect_that_of_one({"loss={name: hist, hidden: 16}"});
+}
+
+TEST_F(TrainingOnRanks, WithMemoryOfPastBatches) {
+  expect_that_of_one({"train.memory=32"});
+}
+
+TEST_F(TrainingOnRanks, WithManifoldMixup) {
+  expect_that_of_one({"train.mixup=2", "train.sub_batch=2"});
+}
+
+TEST_F(TrainingOnRanks, WithASamplerThatChoosesByEmbeddings) {
+  expect_that_of_one({"sampler={name: frechet, batch: 16, pool: 32}"});
+}
+
+TEST_F(TrainingOnRanks, WithLanesGivesTheSameBytes) {
+  for (const std::vector<std::string>& changes :
+       std::vector<std::vector<std::string>>{
+           {"train.lanes=4"},
+           {"train.lanes=4", "train.sub_batch=2", "loss.simix=true"},
+           {"train.lanes=4", "model.bn=train"},
+           {"train.lanes=4", "loss={name: proxy_anchor}"}}) {
+    SCOPED_TRACE(changes.back());
+    const Left one = trained(changes, 1);
+    EXPECT_TRUE(trained(changes, 2) == one);
+    EXPECT_TRUE(trained(changes, 4) == one);
+  }
+  const Left one = trained({"train.lanes=6"}, 1);
+  EXPECT_TRUE(trained({"train.lanes=6"}, 3) == one);
+  EXPECT_TRUE(trained({"train.lanes=6"}, 2) == one);
+}
+
+TEST_F(TrainingOnRanks, GoesOnWithAnotherNumberOfRanks) {
+  const std::vector<std::string> changes = {"train.lanes=4"};
+  const Left whole = trained(changes, 1);
+  const TempDir folder;
+  std::vector<std::string> part = changes;
+  part.emplace_back("train.epochs=1");
+  EXPECT_THAT(train(tiny_config(part), 4, folder), Each(""));
+  part.back() = "train.epochs=2";
+  EXPECT_THAT(train(tiny_config(part), 2, folder, /*resume=*/true), Each(""));
+  EXPECT_THAT(train(tiny_config(changes), 1, folder, /*resume=*/true),
+              Each(""));
+  EXPECT_EQ(left_in(folder).losses.size(), whole.losses.size());
+}
+
+TEST_F(TrainingOnRanks, RefusesRanksThatDoNotDivideTheLanes) {
+  const TempDir folder;
+  EXPECT_THAT(train(tiny_config({"train.lanes=4"}), 3, folder),
+              Each(HasSubstr("'train.lanes' is 4, but there are 3 ranks")));
+}
+
+}  // namespace
+}  // namespace kith
