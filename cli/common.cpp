@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "cli/this_rank.h"
 #include "cli/usage.h"
 #include "kith/core/device.h"
 #include "kith/core/error.h"
@@ -57,8 +58,10 @@ std::string log_text(const std::string& message) {
 
 void install_log() {
   set_log_sink([](LogLevel level, const std::string& message) {
+    if (level == LogLevel::kInfo && !speaks()) return;
     progress_bar().erase();
-    std::fprintf(stderr, "%s%s%s\n", clock_text().c_str(),
+    const std::string rank = speaks() ? "" : rank_prefix();
+    std::fprintf(stderr, "%s%s%s%s\n", clock_text().c_str(), rank.c_str(),
                  level == LogLevel::kWarning ? "warning: " : "",
                  log_text(flag_words(message)).c_str());
   });

@@ -6,15 +6,17 @@
 
 #include "cli/build_info.h"
 #include "cli/common.h"
+#include "cli/rank_flags.h"
+#include "cli/this_rank.h"
 #include "cli/usage.h"
 #include "kith/core/device.h"
 #include "kith/core/error.h"
 #include "kith/core/other_names.h"
 #include "kith/core/quote.h"
 #include "kith/core/unknown_name.h"
+#include "kith/core/with_parent.h"
 #include "kith/data/data_set.h"
 #include "kith/run/run_place.h"
-#include "kith/study/processes.h"
 
 namespace {
 
@@ -32,7 +34,8 @@ std::string version_text() {
          kith::torch_description() + "\n" +
          "Google Benchmark: " + kith::kBenchmark + "\n" +
          "Boost: " + kith::kBoost + "\n" + "faiss: " + kith::kFaiss + "\n" +
-         "libwebp: " + kith::kWebp + "\n" + "libtiff: " + kith::kTiff;
+         "libwebp: " + kith::kWebp + "\n" + "libtiff: " + kith::kTiff + "\n" +
+         "ranks: " + kith::engines_text();
 }
 
 /// Loads a library whose parts register themselves. It stays loaded: the
@@ -60,17 +63,33 @@ std::string plugin_hint(const kith::UnknownName& error) {
 
 /// One line, whatever names are in the message.
 int fail(int status, const std::string& message) {
+  const std::string text = kith::printable(kith::flag_words(message));
   kith::progress_bar().erase();
-  std::fprintf(stderr, "kith: %s\n",
-               kith::printable(kith::flag_words(message)).c_str());
-  return status;
+  std::fprintf(stderr, "kith: %s%s\n", kith::rank_prefix().c_str(),
+               text.c_str());
+  return kith::end_failed_rank(status, text);
 }
 
 /// The same for a message of several lines.
 int fail_at_length(int status, const std::string& message) {
+  const std::string text = kith::printable_lines(message);
   kith::progress_bar().erase();
-  std::fprintf(stderr, "kith: %s\n", kith::printable_lines(message).c_str());
-  return status;
+  std::fprintf(stderr, "kith: %s%s\n", kith::rank_prefix().c_str(),
+               text.c_str());
+  return kith::end_failed_rank(status, text.substr(0, text.find('\n')));
+}
+
+/// A rank that ends because of another, which says why itself if it can.
+int follow(const kith::RankError& error) {
+  std::string text = error.what();
+  const kith::RankPlace& place = kith::this_place();
+  const std::string mine = "rank " + std::to_string(place.rank) + " of " +
+                           std::to_string(place.size) + ": ";
+  if (text.starts_with(mine)) text.erase(0, mine.size());
+  if (dynamic_cast<const kith::RankFailed*>(&error) != nullptr) {
+    text = "stops: " + text.substr(0, text.find(':'));
+  }
+  return fail(kith::follower_status(), text);
 }
 
 /// For an image that cannot be read: there may be more.
@@ -90,6 +109,7 @@ std::string flags_for(const std::string& key) {
 /// What launch.cpp calls.
 extern "C" int kith_main(int argc, char** argv) {
   kith::end_with_parent();
+  kith::remember_arguments(argc, argv);
   // A file that may not grow (ulimit -f) is an error of the one who writes it.
   std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app("kith: train, evaluate and look at image-retrieval embeddings");
@@ -127,8 +147,10 @@ extern "C" int kith_main(int argc, char** argv) {
   kith::add_completion(app);
   try {
     app.parse(argc, argv);
+    kith::leave_ranks();
     return 0;
   } catch (const kith::ProgramEnd& end) {
+    kith::leave_ranks();
     return end.status;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
@@ -137,6 +159,8 @@ extern "C" int kith_main(int argc, char** argv) {
     return fail(2, error.what() + plugin_hint(error));
   } catch (const kith::ConfigError& error) {
     return fail(2, error.what());
+  } catch (const kith::RankError& error) {
+    return follow(error);
   } catch (const kith::BrokenImageError& error) {
     return fail(1, std::string(error.what()) + kCheckHint);
   } catch (const kith::MissingPath& error) {

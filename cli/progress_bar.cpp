@@ -70,6 +70,12 @@ ProgressBar::ProgressBar(int fd, LogPace pace)
 
 ProgressBar::~ProgressBar() { erase(); }
 
+void ProgressBar::mute() {
+  erase();
+  fd_ = -1;  // to which writing fails
+  is_live_ = false;
+}
+
 void ProgressBar::erase() {
   if (active_ && is_live_) write_all(fd_, "\r\x1b[K");
 }

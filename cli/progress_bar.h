@@ -47,6 +47,9 @@ class ProgressBar final : public Progress {
   void finish() override;
   void set_pace(const Pace& pace) override;
 
+  /// Writes nothing any more.
+  void mute();
+
   /// Takes the bar off the screen so that a line can be printed; the next
   /// advance() draws it again.
   void erase();

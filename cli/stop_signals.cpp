@@ -6,6 +6,8 @@
 
 #include <unistd.h>
 
+#include "cli/this_rank.h"
+
 namespace kith {
 namespace {
 
@@ -41,7 +43,7 @@ void handle(int signal, void (*handler)(int), int flags) {
 StopSignals::StopSignals() {
   stop_asked = false;
   first_signal = 0;
-  on_terminal = ::isatty(STDERR_FILENO) == 1;
+  on_terminal = speaks() && ::isatty(STDERR_FILENO) == 1;
   for (const int signal : kStopSignals) {
     handle(signal, ask_to_stop, static_cast<int>(SA_RESETHAND) | SA_RESTART);
   }

@@ -97,3 +97,5 @@ if(KITH_WITH_TORCH AND NOT KITH_WITH_FAISS STREQUAL "OFF")
       "install libfaiss-dev, or add its folder to CMAKE_PREFIX_PATH")
   endif()
 endif()
+
+include(KithEngines)

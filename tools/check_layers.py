@@ -68,9 +68,9 @@ def code_lines(text):
 
 
 # The program's flags are not the library's: its messages say "option 'out'",
-# which the program prints as --out. A sweep starts the program itself.
+# which the program prints as --out. These start programs.
 FLAG = re.compile(r'(?<![\w<!-])--[a-z][a-z-]*')
-STARTS_PROGRAM = {"kith/study/sweep.cpp"}
+STARTS_PROGRAM = {"kith/study/sweep.cpp", "kith/distributed/mpirun.cpp"}
 
 
 def check_messages(path, text, errors):

@@ -1,4 +1,5 @@
 #include "kith/distributed/communicator.h"
+#include "kith/distributed/engines.h"
 
 namespace kith {
 namespace {
@@ -17,6 +18,10 @@ class OneRank final : public Communicator {
 };
 
 }  // namespace
+
+std::unique_ptr<Communicator> make_alone() {
+  return std::make_unique<OneRank>();
+}
 
 Communicator& alone() {
   static OneRank one;

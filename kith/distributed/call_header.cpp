@@ -47,8 +47,8 @@ bool rows_may_differ(CallKind kind) {
 
 }  // namespace
 
-CallHeader::CallHeader(CallKind kind, const Tensor& tensor)
-    : kind(kind),
+CallHeader::CallHeader(CallKind what, const Tensor& tensor)
+    : kind(what),
       type(static_cast<int64_t>(tensor.scalar_type())),
       dims(tensor.dim()) {
   TORCH_CHECK_VALUE(dims <= kMostDims, "ranks send tensors of at most ",

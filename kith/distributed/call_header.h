@@ -37,8 +37,8 @@ struct CallHeader {
   std::vector<int64_t> counts;  ///< Of an exchange: rows to each rank.
 
   CallHeader() = default;
-  explicit CallHeader(CallKind kind) : kind(kind) {}
-  CallHeader(CallKind kind, const Tensor& tensor);
+  explicit CallHeader(CallKind what) : kind(what) {}
+  CallHeader(CallKind what, const Tensor& tensor);
 
   int64_t rows() const { return sizes[0]; }
 

@@ -98,7 +98,7 @@ void Communicator::heed_failure(const std::vector<CallHeader>& headers,
     lost_ += ": " + std::string(text.data_ptr<uint8_t>(),
                                 text.data_ptr<uint8_t>() + text.numel());
   }
-  throw RankError(lost_);
+  throw RankFailed(lost_);
 }
 
 std::vector<CallHeader> Communicator::agree(CallHeader mine,

@@ -19,6 +19,13 @@ class RankError : public RunError {
   using RunError::RunError;
 };
 
+/// Another rank failed and said so (Communicator::tell_failure), with its
+/// reason.
+class RankFailed : public RankError {
+ public:
+  using RankError::RankError;
+};
+
 /// Another rank ran out of memory and said so (Communicator::tell_no_memory).
 class RankOutOfMemory : public RankError {
  public:

@@ -6,6 +6,7 @@
 #include <ATen/ATen.h>
 
 #include "kith/distributed/communicator.h"
+#include "kith/distributed/detail/seconds_text.h"
 
 namespace kith {
 namespace {
@@ -54,8 +55,7 @@ class MeetingRoom {
       if (is_broken_) fail(late, "another rank has given up");
       if (changed_.wait_until(lock, deadline) == std::cv_status::timeout &&
           !behind(round).empty()) {
-        fail(behind(round),
-             "waited " + std::to_string(timeout.count()) + " ms");
+        fail(behind(round), "waited " + seconds_text(timeout));
       }
     }
   }

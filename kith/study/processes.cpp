@@ -4,14 +4,12 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <thread>
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,25 +54,6 @@ class FileActions {
   posix_spawn_file_actions_t actions_ = {};
 };
 
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  pointers.reserve(words.size() + 1);
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-/// The environment of this process, and its id.
-std::vector<std::string> child_environment() {
-  std::vector<std::string> all;
-  const std::string mine = std::string(kParentVariable) + "=";
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!std::string(*entry).starts_with(mine)) all.emplace_back(*entry);
-  }
-  all.push_back(mine + std::to_string(::getpid()));
-  return all;
-}
-
 }  // namespace
 
 std::vector<std::string> last_lines(const std::string& path) {
@@ -90,15 +69,6 @@ std::vector<std::string> last_lines(const std::string& path) {
                 lines.end() - static_cast<std::ptrdiff_t>(kShownLines));
   }
   return lines;
-}
-
-void end_with_parent() {
-  const char* parent = std::getenv(kParentVariable);
-  if (parent == nullptr) return;
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  // It may have ended before.
-  if (std::to_string(::getppid()) != parent) std::_Exit(1);
-  ::unsetenv(kParentVariable);
 }
 
 std::string ProcessEnd::text() const {

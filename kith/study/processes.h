@@ -7,16 +7,9 @@
 #include <sys/types.h>
 
 #include "kith/core/timer.h"
+#include "kith/core/with_parent.h"
 
 namespace kith {
-
-/// The variable of the environment in which a child finds its parent's id, so
-/// that it ends with it (end_with_parent).
-inline constexpr const char* kParentVariable = "KITH_PARENT";
-
-/// Makes this process end when the one that started it by a ProcessPool ends,
-/// however that ends; does nothing in a process that was started otherwise.
-void end_with_parent();
 
 /// How a process ended.
 struct ProcessEnd {

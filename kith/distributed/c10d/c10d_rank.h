@@ -1,0 +1,46 @@
+#pragma once
+
+#include "kith/distributed/c10d/group.h"
+#include "kith/distributed/c10d/rank_store.h"
+#include "kith/distributed/communicator.h"
+#include "kith/distributed/join.h"
+
+namespace kith {
+
+/// A rank that sends through a process group of LibTorch.
+class C10dRank : public Communicator {
+ public:
+  ~C10dRank() override;
+
+ protected:
+  C10dRank(const RankPlace& place, const std::string& engine,
+           const JoinOptions& options);
+
+  const RankStore& store() const { return store_; }
+  void set_group(c10::intrusive_ptr<C10dGroup> group) {
+    group_ = std::move(group);
+  }
+
+  /// Returns when `work` is done; throws if it fails, takes longer than the
+  /// time-out, or another rank is in trouble.
+  void finish(C10dWork& work);
+  /// Waits for `work` for up to `time`, throws if it failed. Whether it is
+  /// done.
+  virtual bool is_done(C10dWork& work, std::chrono::milliseconds time) = 0;
+
+ private:
+  void gather_equal(const Tensor& mine, Tensor& all) override;
+  void exchange_blocks(Blocks& blocks) override;
+  void broadcast_from(Tensor& tensor, int64_t root) override;
+  void set_timeout(std::chrono::milliseconds timeout) override;
+  std::string who_is_missing() override;
+  void leave_word(const std::string& reason) override;
+
+  std::chrono::milliseconds engine_timeout() const;
+
+  RankStore store_;
+  std::chrono::milliseconds timeout_;
+  c10::intrusive_ptr<C10dGroup> group_;
+};
+
+}  // namespace kith
