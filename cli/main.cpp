@@ -89,7 +89,7 @@ int follow(const kith::RankError& error) {
   if (dynamic_cast<const kith::RankFailed*>(&error) != nullptr) {
     text = "stops: " + text.substr(0, text.find(':'));
   }
-  return fail(kith::follower_status(), text);
+  return fail(kith::wait_as_follower(), text);
 }
 
 /// For an image that cannot be read: there may be more.

@@ -1,7 +1,9 @@
 #include "cli/this_rank.h"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -64,9 +66,10 @@ int end_failed_rank(int status, const std::string& message) {
   std::_Exit(status);
 }
 
-int follower_status() {
-  // Whoever started the ranks asks for the one that failed first.
-  return this_place().store_file.empty() ? 1 : kFollowerStatus;
+int wait_as_follower() {
+  if (!this_place().store_file.empty()) return kFollowerStatus;
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  return 1;
 }
 
 }  // namespace kith

@@ -33,7 +33,9 @@ void leave_ranks();
 /// status.
 int end_failed_rank(int status, const std::string& message);
 
-/// The exit status of a rank that ends because of another.
-int follower_status();
+/// Of a rank that ends because of another: lets that one be the first to end,
+/// for whoever started them takes the status of the first, and returns its own
+/// exit status.
+int wait_as_follower();
 
 }  // namespace kith

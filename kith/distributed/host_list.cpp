@@ -54,9 +54,9 @@ int64_t count_of_node(const std::string& counts, int64_t index) {
       if (at >= counts.size() || counts[at] != ')') not_a_list(counts);
       ++at;
     }
+    if (at < counts.size() && counts[at] != ',') not_a_list(counts);
     nodes += times;
     if (index < nodes) return count;
-    if (at < counts.size() && counts[at] != ',') not_a_list(counts);
   }
   throw ConfigError(quote(counts) + " has no entry for node " +
                     std::to_string(index));

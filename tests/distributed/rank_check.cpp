@@ -300,6 +300,8 @@ int run(const Arguments& arguments) {
     }
     ranks->barrier();
   } catch (const RankError& error) {
+    // As a rank of kith does, for mpirun.
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
     end_badly(std::move(ranks), place,
               place.store_file.empty() ? 1 : kFollowerStatus, error.what());
   } catch (const std::exception& error) {

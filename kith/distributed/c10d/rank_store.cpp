@@ -1,5 +1,6 @@
 #include "kith/distributed/c10d/rank_store.h"
 
+#include <algorithm>
 #include <future>
 #include <thread>
 
@@ -61,7 +62,8 @@ RankStore::RankStore(const RankPlace& place, const std::string& engine,
   store_ = c10::make_intrusive<c10d::PrefixStore>(place.store_prefix, store_);
   wait_for_all(begin, timeout);
   check_engines();
-  store_->setTimeout(timeout);
+  store_->setTimeout(
+      std::max<std::chrono::milliseconds>(timeout, kStoreTimeout));
 }
 
 std::string RankStore::who() const {
@@ -87,7 +89,8 @@ void RankStore::connect_to_address(std::chrono::milliseconds timeout) {
   options.port = static_cast<uint16_t>(place_.port);
   options.isServer = is_host_;
   options.waitWorkers = false;
-  options.timeout = timeout;
+  // c10d counts whole seconds; it listens, or something does, by now.
+  options.timeout = std::max<std::chrono::milliseconds>(timeout, kStoreTimeout);
   if (!is_host_) {
     const Reached reached = reach(place_.address, place_.port, timeout);
     if (!reached.error.empty()) {
