@@ -30,5 +30,7 @@ if(KITH_USE_MPI)
   target_link_libraries(kith_mpi PRIVATE kith_base kith_torch_api kith_flags
     MPI::MPI_CXX)
   target_sources(kith PRIVATE $<TARGET_OBJECTS:kith_mpi>)
-  target_link_libraries(kith PRIVATE ${MPI_CXX_LIBRARIES})
+  set(mpi_libraries ${MPI_CXX_LIBRARIES})
+  list(FILTER mpi_libraries EXCLUDE REGEX mpi_cxx) # only C functions are used
+  target_link_libraries(kith PRIVATE ${mpi_libraries})
 endif()

@@ -25,7 +25,6 @@ C10dRank::~C10dRank() {
 }
 
 std::chrono::milliseconds C10dRank::engine_timeout() const {
-  // finish() has the better words, so it is first.
   return timeout_ + std::chrono::seconds(10);
 }
 

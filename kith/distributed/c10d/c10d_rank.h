@@ -21,6 +21,10 @@ class C10dRank : public Communicator {
     group_ = std::move(group);
   }
 
+  /// For calls of the group: longer than finish() waits, which has the better
+  /// words.
+  std::chrono::milliseconds engine_timeout() const;
+
   /// Returns when `work` is done; throws if it fails, takes longer than the
   /// time-out, or another rank is in trouble.
   void finish(C10dWork& work);
@@ -35,8 +39,6 @@ class C10dRank : public Communicator {
   void set_timeout(std::chrono::milliseconds timeout) override;
   std::string who_is_missing() override;
   void leave_word(const std::string& reason) override;
-
-  std::chrono::milliseconds engine_timeout() const;
 
   RankStore store_;
   std::chrono::milliseconds timeout_;
