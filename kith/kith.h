@@ -13,6 +13,7 @@
 #include "kith/core/device.h"             // CPU threads, GPUs
 #include "kith/core/log.h"                // where messages go
 #include "kith/core/progress.h"           // where progress goes
+#include "kith/distributed/join.h"        // processes that compute together
 
 // Files and pictures.
 #include "kith/io/tensor_io.h"            // .npy files as tensors
