@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -5,7 +7,9 @@
 #include "cli/common.h"
 #include "cli/dry_run.h"
 #include "cli/metrics_report.h"
+#include "cli/rank_flags.h"
 #include "cli/stop_signals.h"
+#include "cli/this_rank.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/log.h"
@@ -36,6 +40,7 @@ struct TrainFlags {
   bool dry_run = false;
   bool json = false;
   DeviceFlags device;
+  RankFlags ranks;
 };
 
 /// A run that goes on has its relative paths from where it was started.
@@ -86,14 +91,16 @@ std::string run_folder(const TrainFlags& flags) {
 }
 
 void print_dry_run(const TrainFlags& flags, const RunConfig& config) {
-  const c10::Device device = flags.device.apply();
+  const c10::Device device = flags.ranks.device(flags.device);
+  Communicator& ranks = flags.ranks.join(device);
   const std::unique_ptr<DataSet> data = make_training_data(config);
   leave_out_broken(*data, worker_count(config.train.workers), progress_bar());
   const RunConfig settled = settle_colour(config, *data);
   log_defaults(settled);
   const DryRun result =
-      Trainer(settled, *data, run_folder(flags), device, progress_bar())
+      Trainer(settled, *data, run_folder(flags), device, progress_bar(), ranks)
           .dry_run();
+  if (!speaks()) return;
   print_line(flags.json ? dry_run_json(result) : dry_run_text(result));
 }
 
@@ -126,24 +133,33 @@ std::string resume_command(const TrainFlags& flags, const std::string& folder) {
   if (flags.device.threads > 0) {
     text += " --threads " + std::to_string(flags.device.threads);
   }
+  if (flags.ranks.ranks > 1) {
+    text += " --ranks " + std::to_string(flags.ranks.ranks);
+  }
   return text;
 }
 
 /// Trains until the end or until a signal asks it to stop.
 EvalResult train_or_stop(const TrainFlags& flags, const RunConfig& config,
                          const std::string& folder) {
-  const c10::Device device = flags.device.apply();
+  const c10::Device device = flags.ranks.device(flags.device);
+  Communicator& ranks = flags.ranks.join(device);
   const StopSignals signals;
   try {
-    return train_experiment(
-        config, folder, device, flags.resume, progress_bar(),
-        {.resume = {.new_lr = flags.allow_lr}, .stop = signals.request()});
+    return train_experiment(config, folder, device, flags.resume,
+                            progress_bar(),
+                            {.resume = {.new_lr = flags.allow_lr},
+                             .stop = signals.request(),
+                             .ranks = &ranks});
   } catch (const RunStopped& stopped) {
     progress_bar().erase();
-    std::fprintf(stderr, "kith: stopped after step %lld; go on with: %s\n",
-                 static_cast<long long>(stopped.step()),
-                 printable(resume_command(flags, folder)).c_str());
-    throw ProgramEnd{128 + signals.first()};
+    if (speaks()) {
+      std::fprintf(stderr, "kith: stopped after step %lld; go on with: %s\n",
+                   static_cast<long long>(stopped.step()),
+                   printable(resume_command(flags, folder)).c_str());
+    }
+    // Another rank may have got the signal.
+    throw ProgramEnd{128 + (signals.first() == 0 ? SIGTERM : signals.first())};
   }
 }
 
@@ -193,17 +209,21 @@ void print_trained(const TrainFlags& flags, const RunConfig& config,
 void run_train(const TrainFlags& flags) {
   const RunConfig config = read_config(flags);
   if (flags.print_config) return print_config(config);
+  config.train.check_ranks(std::max<int64_t>(1, flags.ranks.ranks));
+  flags.ranks.start();
   if (flags.dry_run) {
     print_dry_run(flags, config);
     return;
   }
   const std::string folder = run_folder(flags);
-  if (!flags.resume) check_holds_no_run(folder);
+  // The first rank writes there, and may have begun.
+  if (!flags.resume && speaks()) check_holds_no_run(folder);
   // As it was, it has nothing left to train.
   const bool was_finished = flags.resume && flags.config.empty() &&
                             flags.overrides.empty() &&
                             RunFolder(folder).is_finished();
   const EvalResult result = train_or_stop(flags, config, folder);
+  if (!speaks()) return;
   if (was_finished) {
     const RunMetrics metrics = read_run_metrics(RunFolder(folder).metrics());
     log_info(
@@ -244,6 +264,7 @@ void add_train(CLI::App& app) {
   command->add_flag("--json", flags->json,
                     "The last metrics as one JSON object");
   flags->device.add_to(*command);
+  flags->ranks.add_to(*command);
   command->callback([flags] { run_train(*flags); });
 }
 

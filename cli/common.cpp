@@ -58,10 +58,11 @@ std::string log_text(const std::string& message) {
 
 void install_log() {
   set_log_sink([](LogLevel level, const std::string& message) {
-    if (level == LogLevel::kInfo && !speaks()) return;
+    // Ranks do the same and would say the same; what ends one alone is an
+    // error, which it says itself.
+    if (!speaks()) return;
     progress_bar().erase();
-    const std::string rank = speaks() ? "" : rank_prefix();
-    std::fprintf(stderr, "%s%s%s%s\n", clock_text().c_str(), rank.c_str(),
+    std::fprintf(stderr, "%s%s%s\n", clock_text().c_str(),
                  level == LogLevel::kWarning ? "warning: " : "",
                  log_text(flag_words(message)).c_str());
   });

@@ -92,6 +92,15 @@ void TrainOptions::describe(OptionSet& set) {
       .range(0, 100);
 }
 
+void TrainOptions::check_ranks(int64_t ranks) const {
+  if (lanes % ranks == 0) return;
+  throw ConfigError("'train.lanes' is " + std::to_string(lanes) +
+                    ", but there are " + std::to_string(ranks) +
+                    " ranks: every rank has the same number of lanes; take a "
+                    "number of ranks that divides it, or 0 for one lane a "
+                    "rank");
+}
+
 int64_t TrainOptions::last_epoch() const {
   const int64_t all = head_epochs + epochs;
   return stop_epoch > 0 ? std::min(stop_epoch, all) : all;

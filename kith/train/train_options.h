@@ -39,6 +39,9 @@ struct TrainOptions {
   /// Whether part of the training classes is held out.
   bool holds_out() const { return validation > 0 || folds > 0; }
 
+  /// ConfigError if this many ranks do not divide the lanes.
+  void check_ranks(int64_t ranks) const;
+
   /// Epochs that are trained, those of the head alone among them: up to
   /// stop_epoch if it is set.
   int64_t last_epoch() const;

@@ -35,17 +35,6 @@ LoaderOptions loader_options(const TrainOptions& train, c10::Device device) {
   return loader;
 }
 
-Lanes lanes_of(const TrainOptions& train, const Communicator& ranks) {
-  if (train.lanes % ranks.size() != 0) {
-    throw ConfigError("'train.lanes' is " + std::to_string(train.lanes) +
-                      ", but there are " + std::to_string(ranks.size()) +
-                      " ranks: every rank has the same number of lanes; take a "
-                      "number of ranks that divides it, or 0 for one lane a "
-                      "rank");
-  }
-  return {train.lanes, ranks};
-}
-
 /// What the progress of an epoch says beside its count: the loss of the step,
 /// at the end the mean of the epoch, the learning rate and the last metric.
 class EpochNote {
@@ -99,9 +88,10 @@ Trainer::Trainer(Training training, const DataSet& data,
   const TrainerParts& parts = training.parts;
   check_has_images(*split_, config_);
   const auto seed = static_cast<uint64_t>(config_.train.seed);
+  config_.train.check_ranks(ranks.size());
   cut_ = std::make_unique<BatchCut>(config_.train.sub_batch,
                                     net_->input().any_shape(),
-                                    lanes_of(config_.train, ranks), ranks);
+                                    Lanes(config_.train.lanes, ranks), ranks);
   FeedParts feed{*split_, *cache_,
                  parts.sampler.make(split_->sampler_input(seed)), *cut_};
   for (const auto& step : parts.augment) {
