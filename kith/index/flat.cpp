@@ -8,6 +8,7 @@
 
 #include "kith/core/side_by_side.h"
 #include "kith/index/products.h"
+#include "kith/index/search_shards.h"
 #include "kith/ops/gpu.h"
 
 namespace kith {
@@ -270,6 +271,9 @@ bool search_on_gpu(const Run& run, const Rows& gallery, const Blocks& blocks,
 
 Neighbours exact_search(const Rows& queries, const Rows& gallery,
                         const Tensor& excluded, const SearchOptions& options) {
+  if (gallery.shard() != nullptr) {
+    return search_shards(queries, gallery, excluded, options);
+  }
   TORCH_CHECK_VALUE(queries.dim() == gallery.dim(),
                     "queries and gallery must be [Q, D] and [N, D], got D = ",
                     queries.dim(), " and ", gallery.dim());

@@ -26,6 +26,10 @@ struct SearchOptions {
 /// Products are in float32, and those that could be among the k nearest are
 /// summed again in double and rounded once: the order is exact, and the same on
 /// CPU and GPU.
+///
+/// Of a gallery that ranks share or divide (shared_rows.h) each searches its
+/// own items, and all get the same neighbours. All call it with the same
+/// arguments.
 Neighbours exact_search(const Rows& queries, const Rows& gallery,
                         const Tensor& excluded, const SearchOptions& options);
 

@@ -10,6 +10,8 @@
 
 #include "kith/core/side_by_side.h"
 #include "kith/index/products.h"
+#include "kith/index/shared_rows.h"
+#include "kith/index/tell_others.h"
 #include "kith/ops/gpu.h"
 
 namespace kith {
@@ -34,31 +36,67 @@ struct Wanted {
   std::vector<int64_t> place;  ///< Of each sorted pair, in the given order.
 };
 
-/// Exact similarities of pairs, read by blocks of the gallery.
-Tensor pair_similarities(const Tensor& queries, const Rows& gallery,
-                         const Tensor& query_of, const Tensor& items,
-                         int64_t block_rows) {
+/// The part of a gallery whose items this process compares, and with whom it
+/// shares the rest.
+struct Part {
+  Rows items;
+  int64_t first = 0;
+  Communicator* ranks = nullptr;  ///< Null: these are all.
+
+  explicit Part(const Rows& gallery) : items(gallery) {
+    const RowShard* shard = gallery.shard();
+    if (shard == nullptr) return;
+    items = shard->mine;
+    first = shard->first;
+    ranks = shard->ranks;
+  }
+  int64_t last() const { return first + items.count(); }
+};
+
+/// Exact similarities of the wanted pairs whose item is in a part of the
+/// gallery, which is read by blocks; `items` are sorted.
+Tensor similarities_of_part(const Tensor& queries, const Part& part,
+                            const Tensor& query_of, const Tensor& items,
+                            int64_t block_rows) {
   const c10::Device device = queries.device();
   Tensor result = torch::empty({items.size(0)}, at::kFloat);
-  const auto [sorted, order] = items.sort();
-  const int64_t* first = sorted.data_ptr<int64_t>();
-  const int64_t* last = first + sorted.size(0);
+  const int64_t* first = items.data_ptr<int64_t>();
+  const int64_t* last = first + items.size(0);
   const int64_t* begin = first;
   while (begin != last) {
     // The next block that holds a wanted item.
-    const int64_t row0 = *begin;
-    const int64_t rows = std::min(block_rows, gallery.count() - row0);
-    const int64_t* end = std::lower_bound(begin, last, row0 + rows);
-    const Tensor block = gallery.read(row0, rows);
-    const Tensor part = order.slice(0, begin - first, end - first);
-    const Tensor x_row = query_of.index_select(0, part).to(device);
+    const int64_t row0 = *begin - part.first;
+    const int64_t rows = std::min(block_rows, part.items.count() - row0);
+    const int64_t* end =
+        std::lower_bound(begin, last, part.first + row0 + rows);
+    const Tensor block = part.items.read(row0, rows);
+    const Tensor x_row =
+        query_of.slice(0, begin - first, end - first).to(device);
     const Tensor y_row =
-        (sorted.slice(0, begin - first, end - first) - row0).to(device);
-    const Tensor found = exact_similarities(queries, block, x_row, y_row);
-    result.index_copy_(0, part, found.cpu());
+        (items.slice(0, begin - first, end - first) - (part.first + row0))
+            .to(device);
+    result.slice(0, begin - first, end - first)
+        .copy_(exact_similarities(queries, block, x_row, y_row));
     begin = end;
   }
   return result;
+}
+
+/// Exact similarities of pairs: whoever has the item computes its own.
+Tensor pair_similarities(const Tensor& queries, const Part& part,
+                         const Tensor& query_of, const Tensor& items,
+                         int64_t block_rows) {
+  const auto [sorted, order] = items.sort();
+  const int64_t* data = sorted.data_ptr<int64_t>();
+  const int64_t* end = data + sorted.size(0);
+  const int64_t from = std::lower_bound(data, end, part.first) - data;
+  const int64_t to = std::lower_bound(data, end, part.last()) - data;
+  Tensor found = similarities_of_part(
+      queries, part, query_of.index_select(0, order.slice(0, from, to)),
+      sorted.slice(0, from, to), block_rows);
+  // The parts of the ranks follow each other, and so do their pairs.
+  if (part.ranks != nullptr) found = part.ranks->all_gather(found);
+  return torch::empty_like(found).index_copy_(0, order, found);
 }
 
 /// Sorts each query's pairs, the farthest item first.
@@ -137,6 +175,11 @@ class Counter {
     rank_kernels(device_).count(block, {0, last - first, stream});
   }
 
+  /// Adds what the others have counted in their parts.
+  void add_others(Communicator& ranks) {
+    wanted_.count = ranks.all_reduce(wanted_.count);
+  }
+
   /// Ranks from the counts, in the order the pairs were given.
   void write_ranks(int64_t* ranks) const {
     const Tensor counts = wanted_.count.cpu();
@@ -175,19 +218,19 @@ class Product {
   Tensor buffer_;
 };
 
-/// Every query with every item, a block of the gallery after the other. On the
-/// CPU, threads take queries in turns, and each multiplies and counts by
-/// itself: threads that share a product wait for each other.
-void count_all(Counter& counter, const Rows& gallery, int64_t block_items) {
+/// Every query with every item of a part, a block after the other. On the CPU,
+/// threads take queries in turns, and each multiplies and counts by itself:
+/// threads that share a product wait for each other.
+void count_all(Counter& counter, const Part& part, int64_t block_items) {
   const Tensor& queries = counter.queries();
   const bool on_gpu = queries.device().is_cuda();
   const int64_t turns = int64_t{4} * at::get_num_threads();
   const int64_t rows =
       on_gpu ? kTileQueries
              : std::clamp<int64_t>(queries.size(0) / turns, 64, kTileQueries);
-  for (int64_t g = 0; g < gallery.count(); g += block_items) {
+  for (int64_t g = part.first; g < part.last(); g += block_items) {
     const Tensor items =
-        gallery.read(g, std::min(block_items, gallery.count() - g));
+        part.items.read(g - part.first, std::min(block_items, part.last() - g));
     const double longest = longest_row(items, "gallery item", g);
     const int64_t tile = on_gpu ? items.size(0) : kTileItems;
     const auto count = [&](int64_t block) {
@@ -195,10 +238,10 @@ void count_all(Counter& counter, const Rows& gallery, int64_t block_items) {
       const int64_t last = std::min(q + rows, queries.size(0));
       Product product;
       for (int64_t c = 0; c < items.size(0); c += tile) {
-        const Tensor part =
+        const Tensor some =
             items.slice(0, c, std::min(c + tile, items.size(0)));
-        counter.add(product(queries.slice(0, q, last), part),
-                    /*by_columns=*/false, q, last, part, longest, g + c);
+        counter.add(product(queries.slice(0, q, last), some),
+                    /*by_columns=*/false, q, last, some, longest, g + c);
       }
     };
     const int64_t blocks = (queries.size(0) + rows - 1) / rows;
@@ -211,15 +254,18 @@ void count_all(Counter& counter, const Rows& gallery, int64_t block_items) {
 }
 
 /// Every item with every other, each pair's product taken once: a square block
-/// is read by rows and by columns.
-void count_both_ways(Counter& counter) {
+/// is read by rows and by columns. Ranks take blocks in turns.
+void count_both_ways(Counter& counter, Communicator& ranks) {
   const Tensor& rows = counter.queries();
   const int64_t count = rows.size(0);
   const double longest = longest_row(rows, "item", 0);
   const int64_t side = (count + kSquare - 1) / kSquare;
   std::vector<std::pair<int64_t, int64_t>> blocks;
+  int64_t turn = 0;
   for (int64_t i = 0; i < side; ++i) {
-    for (int64_t j = i; j < side; ++j) blocks.emplace_back(i, j);
+    for (int64_t j = i; j < side; ++j) {
+      if (turn++ % ranks.size() == ranks.rank()) blocks.emplace_back(i, j);
+    }
   }
   // Whoever counts for a run of queries is alone with them.
   std::vector<std::mutex> busy(static_cast<size_t>(side));
@@ -295,18 +341,20 @@ void rank_run(const Tensor& queries, int64_t first, const Rows& gallery,
     query_of.insert(query_of.end(),
                     static_cast<size_t>(offsets[i + 1] - offsets[i]), i);
   }
-  const bool in_memory = gallery.in_memory().defined();
-  const Tensor similarity = pair_similarities(
-      queries, gallery, view_of_indices(query_of.data(), count),
-      view_of_indices(items, count),
-      in_memory ? gallery.count() : plan.block_items);
+  const Part part(gallery);
+  const bool in_memory = part.items.in_memory().defined();
+  const Tensor similarity =
+      pair_similarities(queries, part, view_of_indices(query_of.data(), count),
+                        view_of_indices(items, count),
+                        in_memory ? part.items.count() : plan.block_items);
   Counter counter(queries, sorted_pairs(offsets, n, items, similarity),
                   exclude);
   if (plan.both_ways) {
-    count_both_ways(counter);
+    count_both_ways(counter, or_alone(part.ranks));
   } else {
-    count_all(counter, gallery, plan.block_items);
+    count_all(counter, part, plan.block_items);
   }
+  if (part.ranks != nullptr) counter.add_others(*part.ranks);
   counter.write_ranks(ranks);
 }
 
@@ -324,16 +372,19 @@ std::vector<int64_t> exact_ranks(const Rows& queries, const Rows& gallery,
   const ProductPrecision exact(/*tf32=*/false);
   const Plan plan = make_plan(queries, gallery, pairs, options.memory_mb);
   std::vector<int64_t> ranks(pairs.items.size());
-  for (int64_t q = 0; q < pairs.queries(); q += plan.run_queries) {
-    const int64_t n = std::min(plan.run_queries, pairs.queries() - q);
-    const int64_t* offsets = pairs.offsets.data() + q;
-    if (offsets[n] == offsets[0]) continue;
-    const int64_t first = pairs.first + q;
-    rank_run(queries.read(first, n), first, gallery, offsets,
-             pairs.items.data() + offsets[0],
-             exclude.defined() ? exclude.slice(0, first, first + n) : exclude,
-             plan, ranks.data() + offsets[0]);
-  }
+  const auto rank_all = [&] {
+    for (int64_t q = 0; q < pairs.queries(); q += plan.run_queries) {
+      const int64_t n = std::min(plan.run_queries, pairs.queries() - q);
+      const int64_t* offsets = pairs.offsets.data() + q;
+      if (offsets[n] == offsets[0]) continue;
+      const int64_t first = pairs.first + q;
+      rank_run(queries.read(first, n), first, gallery, offsets,
+               pairs.items.data() + offsets[0],
+               exclude.defined() ? exclude.slice(0, first, first + n) : exclude,
+               plan, ranks.data() + offsets[0]);
+    }
+  };
+  telling(or_alone(Part(gallery).ranks), rank_all);
   return ranks;
 }
 

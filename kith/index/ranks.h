@@ -32,6 +32,9 @@ struct RankOptions {
 /// rounding could matter, the sum is done again in double and rounded to
 /// float32 once. CPU and GPU give the same ranks. DataError names a row that
 /// has no rank: see longest_row.
+///
+/// Of a gallery that ranks share or divide (shared_rows.h) each compares its
+/// own items, and all get the same ranks. All call it with the same arguments.
 std::vector<int64_t> exact_ranks(const Rows& queries, const Rows& gallery,
                                  const RankedPairs& pairs,
                                  const Tensor& excluded,

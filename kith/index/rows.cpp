@@ -6,27 +6,13 @@
 
 #include "kith/core/error.h"
 #include "kith/index/row_blocks.h"
+#include "kith/index/row_source.h"
 #include "kith/io/npy.h"
 #include "kith/io/tensor_io.h"
 #include "kith/ops/finite.h"
 #include "kith/ops/pairwise.h"
 
 namespace kith {
-
-class Rows::Source {
- public:
-  Source(int64_t rows, int64_t columns, c10::Device where)
-      : count(rows), dim(columns), device(where) {}
-  virtual ~Source() = default;
-
-  virtual Tensor read(int64_t first, int64_t rows) const = 0;
-  virtual Tensor in_memory() const { return {}; }
-  virtual std::shared_ptr<const Source> on(c10::Device where) const = 0;
-
-  const int64_t count;
-  const int64_t dim;
-  const c10::Device device;
-};
 
 namespace {
 
@@ -146,6 +132,8 @@ Tensor Rows::read(int64_t first, int64_t count) const {
 }
 
 Tensor Rows::in_memory() const { return source_->in_memory(); }
+
+const RowShard* Rows::shard() const { return source_->shard(); }
 
 Rows Rows::on(c10::Device device) const { return Rows(source_->on(device)); }
 

@@ -9,11 +9,14 @@
 
 namespace kith {
 
+class Communicator;
+struct RowShard;
+
 /// Embeddings [N, D] in float32 that are read a block at a time: a tensor, or a
 /// file that need not fit in memory. Cheap to copy; copies share the rows.
 class Rows {
  public:
-  class Source;  ///< What the rows come from; see rows.cpp.
+  class Source;  ///< What the rows come from; see row_source.h.
 
   Rows() = default;  ///< Undefined, like an undefined tensor.
   /// Rows in memory, as they are. Implicit: wherever rows are taken, a tensor
@@ -34,6 +37,10 @@ class Rows {
   /// All of them as one tensor; undefined if they are read from a file.
   Tensor in_memory() const;
 
+  /// Which of them this rank works on; null: all, it is alone. See
+  /// shared_rows.h.
+  const RowShard* shard() const;
+
   /// The same rows on another device.
   Rows on(c10::Device device) const;
 
@@ -45,6 +52,8 @@ class Rows {
   friend Rows unit_rows(const std::string&, int64_t, c10::Device);
   friend Rows rows_from(int64_t, int64_t,
                         std::function<Tensor(int64_t, int64_t)>);
+  friend Rows shared_rows(const Tensor&, Communicator&);
+  friend Rows divided_rows(const Rows&, Communicator&);
 
   std::shared_ptr<const Source> source_;
 };
