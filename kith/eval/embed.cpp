@@ -6,16 +6,25 @@
 
 #include "kith/core/error.h"
 #include "kith/eval/embed_pictures.h"
+#include "kith/eval/embed_steps.h"
+#include "kith/eval/image_share.h"
+#include "kith/index/tell_others.h"
 #include "kith/ops/pairwise.h"
 #include "kith/ops/upload.h"
 
 namespace kith {
 namespace {
 
+Tensor no_rows(EmbeddingNet& net, const EmbedOptions& options) {
+  return torch::empty(
+      {0, options.pooled ? net.backbone().features() : net.dim()},
+      torch::TensorOptions().dtype(torch::kFloat).device(net.device()));
+}
+
 /// One picture an image, all of the network's own size.
 Tensor embed_plain(EmbeddingNet& net, const DataSet& data,
-                   const std::vector<int64_t>& indices,
-                   const EmbedOptions& options, Progress& progress) {
+                   const ImageShare& share, const EmbedOptions& options,
+                   Progress& progress) {
   const Augmentations none;
   const auto load = [&](int64_t, int64_t, int64_t index) {
     Rng unused(0, Stream::kAugment);
@@ -28,22 +37,23 @@ Tensor embed_plain(EmbeddingNet& net, const DataSet& data,
     if (options.change) return options.change(picture, index);
     return picture;
   };
-  Loader loader(in_batches(indices, options.batch), load, options.loader);
-  progress.start("embed", static_cast<int64_t>(indices.size()));
+  // The last one is filled up unless it is the only one, whoever has it.
+  const int64_t usual = share.all_batches > 1 ? options.batch : 0;
+  Loader loader(share.batches, load, options.loader);
+  progress.start("embed", share.all_images);
   std::vector<Tensor> parts;
   int64_t done = 0;
   while (loader.remaining() > 0) {
     const Batch batch = loader.next();
     const Upload pixels(pixels_of(batch.parts.front()), net.device());
-    parts.push_back(forward_pixels(
-        net, pixels.get(), parts.empty() ? 0 : options.batch, options.pooled));
+    parts.push_back(forward_pixels(net, pixels.get(), usual, options.pooled));
     // The GPU has read the batch's memory before it goes to the next one.
     pixels.wait();
     done += batch.count();
-    progress.advance(done, "");
+    progress.advance(share.done_by_all(done), "");
   }
   progress.finish();
-  return torch::cat(parts);
+  return parts.empty() ? no_rows(net, options) : torch::cat(parts);
 }
 
 /// What is wrong with an embedding is wrong with the network: no number that
@@ -75,33 +85,65 @@ void check_embeddings(const Tensor& rows, const DataSet& data,
                options);
 }
 
-/// Embeddings as the network gives them.
-Tensor embed_raw(EmbeddingNet& net, const DataSet& data,
-                 const std::vector<int64_t>& indices,
-                 const EmbedOptions& options, Progress& progress) {
+/// Puts a network into evaluation mode, and back when all went well.
+template <class F>
+Tensor in_evaluation_mode(EmbeddingNet& net, const F& f) {
   const bool was_training = net.is_training();
   net.eval();
-  const Tensor embeddings =
-      options.descriptor.is_plain() && !net.input().any_shape()
-          ? embed_plain(net, data, indices, options, progress)
-          : embed_pictures(net, data, indices, options, progress);
+  const Tensor result = f();
   net.train(was_training);
-  return embeddings;
+  return result;
 }
 
 }  // namespace
+
+EmbeddedShare embed_raw(EmbeddingNet& net, const DataSet& data,
+                        const std::vector<int64_t>& indices,
+                        const EmbedOptions& options, Progress& progress) {
+  options.descriptor.check(net.backbone());
+  const bool plain = options.descriptor.is_plain() && !net.input().any_shape();
+  const ImageShare share = image_share(
+      indices, plain ? options.batch : images_a_batch(net.input(), options),
+      or_alone(options.ranks));
+  const Tensor rows = in_evaluation_mode(net, [&] {
+    return plain ? embed_plain(net, data, share, options, progress)
+                 : embed_pictures(net, data, share, options, progress);
+  });
+  check_embeddings(rows, data, share.images, options);
+  return {rows, share.first};
+}
+
+Tensor finish_embeddings(const Tensor& rows, const DataSet& data,
+                         const std::vector<int64_t>& indices,
+                         const EmbedOptions& options) {
+  if (options.whitening == nullptr) return rows;
+  const Tensor whitened = options.whitening->apply(normalize_rows(rows));
+  check_embeddings(whitened, data, indices, options);
+  return whitened;
+}
 
 Tensor embed(EmbeddingNet& net, const DataSet& data,
              const std::vector<int64_t>& indices, const EmbedOptions& options,
              Progress& progress) {
   const torch::NoGradGuard no_grad;
-  options.descriptor.check(net.backbone());
-  Tensor embeddings = embed_raw(net, data, indices, options, progress);
-  check_embeddings(embeddings, data, indices, options);
-  if (options.whitening == nullptr) return embeddings;
-  embeddings = options.whitening->apply(normalize_rows(embeddings));
-  check_embeddings(embeddings, data, indices, options);
-  return embeddings;
+  Communicator& ranks = or_alone(options.ranks);
+  return telling(ranks, [&] {
+    const Tensor mine = embed_raw(net, data, indices, options, progress).rows;
+    return finish_embeddings(ranks.all_gather(mine), data, indices, options);
+  });
+}
+
+EmbeddedShare embed_share(EmbeddingNet& net, const DataSet& data,
+                          const std::vector<int64_t>& indices,
+                          const EmbedOptions& options, Progress& progress) {
+  const torch::NoGradGuard no_grad;
+  return telling(or_alone(options.ranks), [&] {
+    EmbeddedShare share = embed_raw(net, data, indices, options, progress);
+    const auto begin = indices.begin() + share.first;
+    share.rows = finish_embeddings(
+        share.rows, data, {begin, begin + share.rows.size(0)}, options);
+    return share;
+  });
 }
 
 }  // namespace kith

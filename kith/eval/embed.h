@@ -15,6 +15,8 @@
 
 namespace kith {
 
+class Communicator;
+
 struct EmbedOptions {
   int64_t batch = 256;
   LoaderOptions loader;
@@ -26,6 +28,9 @@ struct EmbedOptions {
   /// Makes of a picture, as the network would see it, another of the same
   /// size; with the image's position in the list. Empty: none.
   std::function<Image(const Image&, int64_t)> change = {};
+  /// Who embeds the images together, all with the same network; null: this
+  /// process alone.
+  Communicator* ranks = nullptr;
 };
 
 /// Embeddings of images of a data set, [N, dim] float32 on the network's
@@ -35,8 +40,25 @@ struct EmbedOptions {
 /// of the size that is asked for. RunError names the first image whose
 /// embedding has a NaN or an infinite value, or is all zero and so has no
 /// direction.
+///
+/// Several ranks load and embed whole batches each, and all get the embeddings
+/// of all images; on the CPU the same bits as one rank alone. What one of them
+/// throws, also from `progress`, is a RankError on the others.
 Tensor embed(EmbeddingNet& net, const DataSet& data,
              const std::vector<int64_t>& indices, const EmbedOptions& options,
              Progress& progress);
+
+/// Embeddings of neighbours among some images.
+struct EmbeddedShare {
+  Tensor rows;        ///< [n, dim]
+  int64_t first = 0;  ///< Place of the first one in `indices`.
+};
+
+/// The same, but a rank keeps its own rows only: [N, dim] need not fit in the
+/// memory of one. With a whitening, which is applied to other blocks of rows
+/// then, the last bits may differ from embed()'s.
+EmbeddedShare embed_share(EmbeddingNet& net, const DataSet& data,
+                          const std::vector<int64_t>& indices,
+                          const EmbedOptions& options, Progress& progress);
 
 }  // namespace kith

@@ -10,7 +10,8 @@ namespace kith {
 
 /// embed() for more images than there is memory for: `take` is given the
 /// embeddings of some thousand images at a time, on the CPU, in the order of
-/// `indices`. Together they are what embed() gives.
+/// `indices`. Together they are what embed() gives. Of several ranks only the
+/// first is given them.
 void embed_in_blocks(EmbeddingNet& net, const DataSet& data,
                      const std::vector<int64_t>& indices,
                      const EmbedOptions& options, Progress& progress,
@@ -18,7 +19,7 @@ void embed_in_blocks(EmbeddingNet& net, const DataSet& data,
 
 /// Writes them to a float32 .npy file [N, dim], which is there when it is
 /// whole. DataError, which names the first such image, if an embedding is not
-/// of finite numbers.
+/// of finite numbers. Of several ranks the first writes, and all wait for it.
 void embed_to_file(EmbeddingNet& net, const DataSet& data,
                    const std::vector<int64_t>& indices,
                    const EmbedOptions& options, Progress& progress,

@@ -25,31 +25,16 @@ std::vector<Image> pictures_of(const EmbeddingNet& net, const DataSet& data,
   return pictures;
 }
 
-/// Images that are loaded together: a batch, but of large pictures no more than
-/// fill kBytes, unless a thread would have nothing to do.
-int64_t images_a_batch(const InputOptions& input, const EmbedOptions& options) {
-  constexpr double kBytes = 256 << 20;
-  const auto side = static_cast<double>(options.descriptor.long_side);
-  const double pixels =
-      side > 0 ? side * side : static_cast<double>(input.most_pixels());
-  double bytes = 0;  // of all pictures of an image, at most
-  for (const double scale : options.descriptor.scales) {
-    bytes += static_cast<double>(input.channels()) * pixels * scale * scale;
-  }
-  const auto fit = static_cast<int64_t>(kBytes / bytes);
-  return std::max<int64_t>(
-      1, std::min(options.batch, std::max(options.loader.threads, fit)));
-}
-
 /// Adds up what the network makes of pictures, a row an image.
 class Sums {
  public:
-  Sums(EmbeddingNet& net, const EmbedOptions& options, int64_t count)
+  Sums(EmbeddingNet& net, const EmbedOptions& options, const ImageShare& share)
       : net_(net),
         options_(options),
-        count_(count),
+        all_images_(share.all_images),
         sums_(torch::zeros(
-            {count, options.pooled ? net.backbone().features() : net.dim()},
+            {share.count(),
+             options.pooled ? net.backbone().features() : net.dim()},
             net.parameters().front().options())) {}
 
   /// Of a batch whose first image has this row. Returns when its memory has
@@ -83,7 +68,7 @@ class Sums {
   int64_t usual(int64_t pass) const {
     const bool few_sizes =
         options_.descriptor.long_side == 0 && !net_.input().any_shape();
-    return few_sizes ? std::min(count_, pass) : 0;
+    return few_sizes ? std::min(all_images_, pass) : 0;
   }
 
   bool is_plain() const { return options_.descriptor.is_plain(); }
@@ -95,11 +80,25 @@ class Sums {
 
   EmbeddingNet& net_;
   const EmbedOptions& options_;
-  int64_t count_;
+  int64_t all_images_;
   Tensor sums_;
 };
 
 }  // namespace
+
+int64_t images_a_batch(const InputOptions& input, const EmbedOptions& options) {
+  constexpr double kBytes = 256 << 20;
+  const auto side = static_cast<double>(options.descriptor.long_side);
+  const double pixels =
+      side > 0 ? side * side : static_cast<double>(input.most_pixels());
+  double bytes = 0;  // of all pictures of an image, at most
+  for (const double scale : options.descriptor.scales) {
+    bytes += static_cast<double>(input.channels()) * pixels * scale * scale;
+  }
+  const auto fit = static_cast<int64_t>(kBytes / bytes);
+  return std::max<int64_t>(
+      1, std::min(options.batch, std::max(options.loader.threads, fit)));
+}
 
 Tensor forward_pixels(EmbeddingNet& net, const Tensor& pixels, int64_t usual,
                       bool pooled) {
@@ -115,21 +114,19 @@ Tensor forward_pixels(EmbeddingNet& net, const Tensor& pixels, int64_t usual,
 }
 
 Tensor embed_pictures(EmbeddingNet& net, const DataSet& data,
-                      const std::vector<int64_t>& indices,
-                      const EmbedOptions& options, Progress& progress) {
-  const auto count = static_cast<int64_t>(indices.size());
+                      const ImageShare& share, const EmbedOptions& options,
+                      Progress& progress) {
   const auto load = [&](int64_t, int64_t, int64_t index) {
     return pictures_of(net, data, options, index);
   };
-  Sums sums(net, options, count);
-  Loader loader(in_batches(indices, images_a_batch(net.input(), options)), load,
-                options.loader);
-  progress.start("embed", count);
+  Sums sums(net, options, share);
+  Loader loader(share.batches, load, options.loader);
+  progress.start("embed", share.all_images);
   for (int64_t done = 0; loader.remaining() > 0;) {
     const Batch batch = loader.next();
     sums.add(batch, done);
     done += batch.count();
-    progress.advance(done, "");
+    progress.advance(share.done_by_all(done), "");
   }
   progress.finish();
   return sums.get();

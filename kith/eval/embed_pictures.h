@@ -6,6 +6,7 @@
 #include "kith/core/progress.h"
 #include "kith/core/tensor.h"
 #include "kith/eval/embed.h"
+#include "kith/eval/image_share.h"
 
 namespace kith {
 
@@ -15,16 +16,20 @@ namespace kith {
 Tensor forward_pixels(EmbeddingNet& net, const Tensor& pixels, int64_t usual,
                       bool pooled);
 
+/// Images that are loaded together: a batch, but of large pictures no more than
+/// fill 256 MB, unless a thread would have nothing to do.
+int64_t images_a_batch(const InputOptions& input, const EmbedOptions& options);
+
 /// The part of embed() for images that are embedded in several pictures, or in
-/// pictures of any size: descriptors as options.descriptor says, [N, dim] unit
-/// rows in the order of `indices`; of a plain descriptor the network's own
+/// pictures of any size: descriptors as options.descriptor says, [n, dim] unit
+/// rows in the order of the share; of a plain descriptor the network's own
 /// rows. The network is in evaluation mode.
 ///
 /// Pictures of one size go through the network together: as many as have the
 /// pixels of `options.batch` pictures of the model's own input, so that the
 /// network needs no more memory than with these.
 Tensor embed_pictures(EmbeddingNet& net, const DataSet& data,
-                      const std::vector<int64_t>& indices,
-                      const EmbedOptions& options, Progress& progress);
+                      const ImageShare& share, const EmbedOptions& options,
+                      Progress& progress);
 
 }  // namespace kith

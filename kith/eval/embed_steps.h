@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "kith/eval/embed.h"
+
+namespace kith {
+
+// The two steps of embed(), for those who do something else in between. Neither
+// tells other ranks of an error; gradients are to be off.
+
+/// This rank's share of the images, before any whitening: what the network or
+/// the descriptor gives, checked.
+EmbeddedShare embed_raw(EmbeddingNet& net, const DataSet& data,
+                        const std::vector<int64_t>& indices,
+                        const EmbedOptions& options, Progress& progress);
+
+/// Whitens the rows of these images, if that is wanted.
+Tensor finish_embeddings(const Tensor& rows, const DataSet& data,
+                         const std::vector<int64_t>& indices,
+                         const EmbedOptions& options);
+
+}  // namespace kith
