@@ -5,6 +5,8 @@
 #include <torch/torch.h>
 
 #include "kith/eval/student_t.h"
+#include "kith/index/shared_rows.h"
+#include "kith/index/tell_others.h"
 #include "kith/ops/pairwise.h"
 
 namespace kith {
@@ -21,6 +23,16 @@ Tensor find_rows(const std::vector<int64_t>& all,
                                                          : -1);
   }
   return torch::tensor(rows, torch::kLong);
+}
+
+/// The rows of a rising list of images, of which this rank gives what it has.
+Rows rows_shared(const EmbeddedSplit& split, const std::vector<int64_t>& set) {
+  const Tensor rows = find_rows(split.rows_of, set) - split.first;
+  const Tensor own =
+      rows.masked_select((rows >= 0) & (rows < split.embeddings.size(0)));
+  return shared_rows(
+      split.embeddings.index_select(0, own.to(split.embeddings.device())),
+      *split.sharing);
 }
 
 /// The draws of one task as one part.
@@ -55,7 +67,8 @@ EvalResult merge_draws(std::vector<EvalResult> draws, bool with_intervals) {
 }  // namespace
 
 Scored EmbeddedSplit::scored(const EvalTask& task) const {
-  const auto rows = [&](const std::vector<int64_t>& set) {
+  const auto rows = [&](const std::vector<int64_t>& set) -> Rows {
+    if (sharing != nullptr) return rows_shared(*this, set);
     if (set == rows_of) return embeddings;
     return embeddings.index_select(
         0, find_rows(rows_of, set).to(embeddings.device()));
@@ -69,7 +82,7 @@ Scored EmbeddedSplit::scored(const EvalTask& task) const {
   scored.query_labels = labels_at(task.queries);
   // The same rows, so that each pair's similarity is computed once.
   scored.gallery =
-      task.gallery == task.queries ? scored.queries : Rows(rows(task.gallery));
+      task.gallery == task.queries ? scored.queries : rows(task.gallery);
   scored.gallery_labels = labels_at(task.gallery);
   scored.self = find_rows(task.gallery, task.queries);
   scored.lists = task.lists;
@@ -97,6 +110,19 @@ EmbeddedSplit embed_split(EmbeddingNet& net, const DataSet& data, Split split,
   EmbeddedSplit result = plan_split(data, split, protocol);
   result.embeddings =
       normalize_rows(embed(net, data, result.rows_of, options, progress));
+  return result;
+}
+
+EmbeddedSplit embed_shared_split(EmbeddingNet& net, const DataSet& data,
+                                 Split split, const Protocol& protocol,
+                                 const EmbedOptions& options,
+                                 Progress& progress) {
+  EmbeddedSplit result = plan_split(data, split, protocol);
+  EmbeddedShare share =
+      embed_share(net, data, result.rows_of, options, progress);
+  result.embeddings = normalize_rows(share.rows);
+  result.first = share.first;
+  result.sharing = &or_alone(options.ranks);
   return result;
 }
 

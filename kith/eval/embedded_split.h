@@ -14,8 +14,13 @@ struct EmbeddedSplit {
   Tensor embeddings;  ///< Unit vectors, of every image in a task once.
   std::vector<int64_t> rows_of;  ///< Their positions in the list, rising.
   std::vector<int64_t> labels;   ///< Their labels.
+  /// Not null: these ranks share the embeddings (shared_rows.h), and each has
+  /// those from its `first` on only.
+  Communicator* sharing = nullptr;
+  int64_t first = 0;
 
-  /// What a task compares with what.
+  /// What a task compares with what. Those who share embeddings call it
+  /// together.
   Scored scored(const EvalTask& task) const;
 };
 
@@ -29,6 +34,14 @@ EmbeddedSplit plan_split(const DataSet& data, Split split,
 EmbeddedSplit embed_split(EmbeddingNet& net, const DataSet& data, Split split,
                           const Protocol& protocol, const EmbedOptions& options,
                           Progress& progress);
+
+/// The same for embeddings that need not fit in the memory of one of
+/// options.ranks: they share them. Only evaluate_split() takes what comes of
+/// it.
+EmbeddedSplit embed_shared_split(EmbeddingNet& net, const DataSet& data,
+                                 Split split, const Protocol& protocol,
+                                 const EmbedOptions& options,
+                                 Progress& progress);
 
 /// Scores every task. Metrics of a task with a name are "name/metric". Tasks of
 /// the same name are draws: values are the means over them, and intervals, if

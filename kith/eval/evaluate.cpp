@@ -13,6 +13,8 @@
 #include "kith/eval/metric_name.h"
 #include "kith/eval/relevance.h"
 #include "kith/index/ranks.h"
+#include "kith/index/shared_rows.h"
+#include "kith/index/tell_others.h"
 #include "kith/ops/pairwise.h"
 
 namespace kith {
@@ -110,7 +112,19 @@ ScoredSet set_of(const Scored& scored, const Relevance& relevance,
   set.clusters = options.clusters;
   set.seed = options.seed;
   set.memory_mb = options.memory_mb;
+  set.ranks = options.ranks;
   return set;
+}
+
+/// The same items, of which each rank compares its part.
+Scored divided(Scored scored, Communicator& ranks) {
+  const bool apart =
+      scored.gallery.defined() && !scored.gallery.same_as(scored.queries);
+  Rows& gallery = apart ? scored.gallery : scored.queries;
+  if (gallery.shard() == nullptr) gallery = divided_rows(gallery, ranks);
+  // The same rows stay the same: each pair's similarity is computed once.
+  if (!apart && scored.gallery.defined()) scored.gallery = scored.queries;
+  return scored;
 }
 
 /// A value that a metric cannot have is a bug, of the metric or of what it was
@@ -134,9 +148,19 @@ MetricValue named_value(const NamedMetric& named, double value) {
   return result;
 }
 
+/// Rounding may differ between processors: all take those of the first rank.
+void take_from_first(std::vector<double>& values, Communicator& ranks) {
+  if (ranks.size() == 1) return;
+  Tensor shared = torch::tensor(values, torch::kDouble);
+  ranks.broadcast(shared);
+  const double* data = shared.data_ptr<double>();
+  values.assign(data, data + shared.numel());
+}
+
 MetricValue set_value(const NamedMetric& named, const ScoredSet& set) {
   const auto& metric = dynamic_cast<const SetMetric&>(*named.metric);
-  const std::vector<double> values = metric.values(set);
+  std::vector<double> values = metric.values(set);
+  take_from_first(values, or_alone(set.ranks));
   for (const double value : values) {
     if (!std::isnan(value)) check_range(named, value);
   }
@@ -187,6 +211,39 @@ std::string rules_of(const EvalPart& part, bool misses) {
   return line + std::to_string(part.without_positives) +
          " queries without positives " +
          (misses ? "count as misses" : "left out");
+}
+
+EvalResult evaluate_divided(const Scored& scored,
+                            const std::vector<NamedMetric>& metrics,
+                            const EvaluateOptions& options) {
+  const Relevance relevance(scored);
+  EvalResult result;
+  result.counted_as_misses = options.misses;
+  result.parts.push_back(part_of(relevance));
+  std::vector<std::vector<double>> values =
+      values_by_query(scored, relevance, rank_metrics(metrics), options);
+  const std::vector<Interval> intervals =
+      options.bootstrap > 0 ? bootstrap(values, options.bootstrap, options.seed)
+                            : std::vector<Interval>();
+  const ScoredSet set = set_of(scored, relevance, options);
+  size_t by_query = 0;
+  for (const NamedMetric& named : metrics) {
+    if (dynamic_cast<const RankMetric*>(named.metric.get()) == nullptr) {
+      result.metrics.push_back(set_value(named, set));
+      continue;
+    }
+    check_queries(named, relevance, values[by_query]);
+    MetricValue value = named_value(named, mean_of_known(values[by_query]));
+    if (!intervals.empty()) value.interval = intervals[by_query];
+    if (options.by_query) value.by_query = std::move(values[by_query]);
+    result.metrics.push_back(std::move(value));
+    ++by_query;
+  }
+  if (options.by_query && scored.query_labels.defined()) {
+    const int64_t* labels = scored.query_labels.data_ptr<int64_t>();
+    result.parts[0].query_labels.assign(labels, labels + relevance.queries());
+  }
+  return result;
 }
 
 }  // namespace
@@ -242,35 +299,11 @@ double Metric::operator()(const Tensor& embeddings,
 EvalResult evaluate(const Scored& given,
                     const std::vector<NamedMetric>& metrics,
                     const EvaluateOptions& options) {
-  const Scored scored = checked_scored(given);
-  const Relevance relevance(scored);
-  EvalResult result;
-  result.counted_as_misses = options.misses;
-  result.parts.push_back(part_of(relevance));
-  std::vector<std::vector<double>> values =
-      values_by_query(scored, relevance, rank_metrics(metrics), options);
-  const std::vector<Interval> intervals =
-      options.bootstrap > 0 ? bootstrap(values, options.bootstrap, options.seed)
-                            : std::vector<Interval>();
-  const ScoredSet set = set_of(scored, relevance, options);
-  size_t by_query = 0;
-  for (const NamedMetric& named : metrics) {
-    if (dynamic_cast<const RankMetric*>(named.metric.get()) == nullptr) {
-      result.metrics.push_back(set_value(named, set));
-      continue;
-    }
-    check_queries(named, relevance, values[by_query]);
-    MetricValue value = named_value(named, mean_of_known(values[by_query]));
-    if (!intervals.empty()) value.interval = intervals[by_query];
-    if (options.by_query) value.by_query = std::move(values[by_query]);
-    result.metrics.push_back(std::move(value));
-    ++by_query;
-  }
-  if (options.by_query && scored.query_labels.defined()) {
-    const int64_t* labels = scored.query_labels.data_ptr<int64_t>();
-    result.parts[0].query_labels.assign(labels, labels + relevance.queries());
-  }
-  return result;
+  Communicator& ranks = or_alone(options.ranks);
+  return telling(ranks, [&] {
+    return evaluate_divided(divided(checked_scored(given), ranks), metrics,
+                            options);
+  });
 }
 
 }  // namespace kith

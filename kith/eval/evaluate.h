@@ -9,6 +9,8 @@
 
 namespace kith {
 
+class Communicator;
+
 /// A 95% confidence interval.
 struct Interval {
   double low = 0;
@@ -62,12 +64,18 @@ struct EvaluateOptions {
   uint64_t seed = 0;        ///< Of resamples and clusterings.
   int64_t memory_mb = 512;  ///< For blocks.
   Tensor clusters = {};     ///< ScoredSet::clusters
+  /// Who divides the work, all with the same embeddings, or each with its own
+  /// (shared_rows.h); null: this process alone.
+  Communicator* ranks = nullptr;
 };
 
 /// Adds the one part of `part` to a result, under a name.
 void add_part(const std::string& name, EvalResult part, EvalResult& result);
 
-/// Scores embeddings: one part without a name.
+/// Scores embeddings: one part without a name. Ranks compare their own part of
+/// the gallery with all queries; metrics of all embeddings together are
+/// computed by every rank, those of the first count. All get the same result,
+/// which is that of one rank; an error of one is a RankError on the others.
 EvalResult evaluate(const Scored& given,
                     const std::vector<NamedMetric>& metrics,
                     const EvaluateOptions& options = {});

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "kith/eval/embed_blocks.h"
+#include "kith/index/tell_others.h"
+
 namespace kith {
 
 Split evaluated_split(const std::string& split, const ImageList& list) {
@@ -49,7 +52,21 @@ EmbeddedSplit Evaluator::embed(EmbeddingNet& net, Progress& progress) const {
 
 EmbeddedSplit Evaluator::embed(EmbeddingNet& net, const EmbedOptions& embedding,
                                Progress& progress) const {
+  if (are_shared(net, embedding)) {
+    return embed_shared_split(net, data_, split_, *protocol_, embedding,
+                              progress);
+  }
   return embed_split(net, data_, split_, *protocol_, embedding, progress);
+}
+
+bool Evaluator::are_shared(const EmbeddingNet& net,
+                           const EmbedOptions& embedding) const {
+  if (options_.share_above_mb == 0 || or_alone(embedding.ranks).size() == 1) {
+    return false;
+  }
+  const int64_t rows = std::ssize(plan().rows_of);
+  const int64_t bytes = 4 * rows * embedding_dim(net, embedding);
+  return bytes > options_.share_above_mb << 20;
 }
 
 EvalResult Evaluator::score(const EmbeddedSplit& embedded) const {

@@ -22,6 +22,10 @@ struct EvaluatorOptions {
   std::vector<NamedMetric> own_metrics = {};  ///< After those by name.
   EmbedOptions embed = {};
   EvaluateOptions scoring = {};
+  /// Embeddings of several ranks (those of `embed` and `scoring`) that together
+  /// take more than this are shared, each keeping its own
+  /// (EmbeddedSplit::sharing); 0: never.
+  int64_t share_above_mb = 0;
 };
 
 /// The split of these options in a list. DataError for a name that no split
@@ -52,7 +56,8 @@ class Evaluator {
   /// empty.
   EmbeddedSplit plan() const;
 
-  /// The images of all tasks, embedded as the options say, or otherwise.
+  /// The images of all tasks, embedded as the options say, or otherwise; shared
+  /// if they are too large.
   EmbeddedSplit embed(EmbeddingNet& net, Progress& progress) const;
   EmbeddedSplit embed(EmbeddingNet& net, const EmbedOptions& embedding,
                       Progress& progress) const;
@@ -62,6 +67,8 @@ class Evaluator {
                    const EvaluateOptions& scoring) const;
 
  private:
+  bool are_shared(const EmbeddingNet& net, const EmbedOptions& embedding) const;
+
   const DataSet& data_;
   EvaluatorOptions options_;
   std::shared_ptr<const Protocol> protocol_;

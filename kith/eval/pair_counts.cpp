@@ -14,6 +14,7 @@
 
 #include "kith/eval/class_index.h"
 #include "kith/index/row_blocks.h"
+#include "kith/index/tell_others.h"
 
 namespace kith {
 namespace {
@@ -43,8 +44,8 @@ struct PairBlock {
   int64_t first_item = 0;
 };
 
-/// Calls visit(block) for blocks that hold all pairs. Among themselves, blocks
-/// below the diagonal are left out.
+/// Calls visit(block) for blocks that hold all pairs, which ranks take in
+/// turns. Among themselves, blocks below the diagonal are left out.
 template <class Visit>
 void for_each_pair_block(const ScoredSet& set, const Visit& visit) {
   const int64_t dim = set.gallery.dim();
@@ -54,11 +55,15 @@ void for_each_pair_block(const ScoredSet& set, const Visit& visit) {
   const int64_t columns =
       std::max<int64_t>((cells - rows * dim) / (rows + dim), 1);
   const bool among_themselves = set.queries.same_as(set.gallery);
+  const Communicator& ranks = or_alone(set.ranks);
+  int64_t turn = 0;
   for_each_block(set.queries, rows, [&](int64_t q, const Tensor& part) {
     const Tensor queries = part.to(torch::kDouble);
     const int64_t count = set.gallery.count();
     for (int64_t g = among_themselves ? q : 0; g < count; g += columns) {
+      // All read it: they may have a part of it each.
       const Tensor items = set.gallery.read(g, std::min(columns, count - g));
+      if (turn++ % ranks.size() != ranks.rank()) continue;
       const Tensor products =
           torch::mm(queries, items.to(torch::kDouble).t()).to(torch::kFloat);
       visit(PairBlock{products.to(torch::kCPU).contiguous(), q, g});
@@ -132,6 +137,13 @@ class PairCounter {
   bool among_themselves_;
 };
 
+/// Adds what the others have counted.
+void add_others(Communicator& ranks, std::vector<int64_t>& counts) {
+  const Tensor sums = ranks.all_reduce(torch::tensor(counts, torch::kLong));
+  const int64_t* data = sums.data_ptr<int64_t>();
+  counts.assign(data, data + sums.numel());
+}
+
 template <class BinOf>
 PairHistogram histogram(const ScoredSet& set, const BinOf& bin_of) {
   const torch::NoGradGuard no_grad;
@@ -140,6 +152,11 @@ PairHistogram histogram(const ScoredSet& set, const BinOf& bin_of) {
   for_each_pair_block(set, [&](const PairBlock& block) {
     counter.count(block, bin_of, total);
   });
+  Communicator& ranks = or_alone(set.ranks);
+  if (ranks.size() > 1) {
+    add_others(ranks, total.positives);
+    add_others(ranks, total.negatives);
+  }
   return total;
 }
 

@@ -12,6 +12,8 @@
 
 namespace kith {
 
+class Communicator;
+
 /// Which gallery items answer each query, where lists say so and not labels.
 struct RelevanceLists {
   std::vector<std::vector<int64_t>> positives;  ///< [Q] gallery positions.
@@ -61,7 +63,9 @@ class SetCache {
 };
 
 /// What metrics of all embeddings together see. Labels are int64 on the CPU;
-/// blocks of rows are on the rows' device.
+/// blocks of rows are on the rows' device. Rows that ranks share
+/// (shared_rows.h) are in no one's memory as a whole: all ranks read the same
+/// blocks in the same order.
 struct ScoredSet {
   Rows gallery;             ///< [N, D] unit vectors: the items.
   Tensor gallery_labels;    ///< [N]
@@ -71,6 +75,9 @@ struct ScoredSet {
   Tensor clusters;          ///< [N] int64 given by the user; may be undefined.
   uint64_t seed = 0;        ///< For clustering.
   int64_t memory_mb = 512;  ///< For blocks.
+  /// Who computes the same metrics of the same set at the same time, and may
+  /// divide the work; null: nobody else.
+  Communicator* ranks = nullptr;
   /// What metrics of this set have computed; copies share it, so a set is not
   /// changed once a metric has seen it.
   std::shared_ptr<SetCache> cache = std::make_shared<SetCache>();

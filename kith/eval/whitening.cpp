@@ -6,6 +6,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/distributed/communicator.h"
 #include "kith/io/safetensors.h"
 #include "kith/io/tensor_io.h"
 #include "kith/ops/pairwise.h"
@@ -136,6 +137,12 @@ Whitening Whitening::load(const std::string& path, int64_t input_dim) {
 void Whitening::save(const std::string& path) const {
   write_safetensors(
       path, {{"mean", view_of(mean_)}, {"projection", view_of(projection_)}});
+}
+
+void Whitening::take_from_first(Communicator& ranks) {
+  if (ranks.size() == 1) return;
+  ranks.broadcast(mean_);
+  ranks.broadcast(projection_);
 }
 
 int64_t Whitening::input_dim() const { return projection_.size(1); }

@@ -7,6 +7,8 @@
 
 namespace kith {
 
+class Communicator;
+
 /// PCA whitening of descriptors (Jegou and Chum, 2012): with the mean m and the
 /// covariance V diag(lambda) V^T of some descriptors, x becomes
 ///
@@ -28,6 +30,10 @@ class Whitening {
 
   /// A .safetensors file with `mean` [D] and `projection` [dim, D].
   void save(const std::string& path) const;
+
+  /// What each rank has learnt of the same descriptors becomes that of the
+  /// first: rounding may differ between processors.
+  void take_from_first(Communicator& ranks);
 
   int64_t input_dim() const;
   int64_t dim() const;
