@@ -9,6 +9,7 @@
 #include "kith/data/check.h"
 #include "kith/data/image_files.h"
 #include "kith/eval/embed_blocks.h"
+#include "kith/index/tell_others.h"
 #include "kith/ops/pairwise.h"
 #include "kith/run/run_place.h"
 #include "kith/train/model_embedding.h"
@@ -90,12 +91,19 @@ std::optional<Whitening> make_whitening(const WhiteningChoice& choice,
   options.change = {};
   log_info("learning the whitening from " + std::to_string(train.size()) +
            " training images");
-  return Whitening::learn(
-      normalize_rows(embed(net, data, train, options, progress)), choice.dim);
+  Communicator& ranks = or_alone(options.ranks);
+  return telling(ranks, [&] {
+    Whitening learnt = Whitening::learn(
+        normalize_rows(embed(net, data, train, options, progress)), choice.dim);
+    learnt.take_from_first(ranks);
+    return learnt;
+  });
 }
 
-EmbeddedImages embed_images(const EmbedImagesOptions& options,
-                            c10::Device device, Progress& progress) {
+namespace {
+
+EmbeddedImages embed_together(const EmbedImagesOptions& options,
+                              c10::Device device, Progress& progress) {
   const ChosenCheckpoint checkpoint =
       choose_checkpoint(options.model, options.checkpoint);
   const LoadedModel model = load_model(checkpoint.file, device);
@@ -112,17 +120,30 @@ EmbeddedImages embed_images(const EmbedImagesOptions& options,
   }
   EmbedOptions embedding = usual_embedding(model);
   embedding.batch = options.batch;
+  embedding.ranks = options.ranks;
   options.descriptor.apply(embedding.descriptor);
   const std::optional<Whitening> whitening = make_whitening(
       options.descriptor.whitening, *model.net, *data, embedding, progress);
   if (whitening) embedding.whitening = &*whitening;
   embed_to_file(*model.net, *data, all, embedding, progress, options.out);
-  if (!options.ids.empty()) write_file_atomically(options.ids, ids);
-  if (data->skips_broken()) {
-    write_left_out(options.out + ".left_out.csv", data->left_out());
+  Communicator& ranks = or_alone(options.ranks);
+  if (ranks.is_first()) {
+    if (!options.ids.empty()) write_file_atomically(options.ids, ids);
+    if (data->skips_broken()) {
+      write_left_out(options.out + ".left_out.csv", data->left_out());
+    }
   }
+  ranks.barrier();  // the files are there
   return {checkpoint, std::ssize(all), std::ssize(data->left_out()),
           embedding_dim(*model.net, embedding)};
+}
+
+}  // namespace
+
+EmbeddedImages embed_images(const EmbedImagesOptions& options,
+                            c10::Device device, Progress& progress) {
+  return telling(or_alone(options.ranks),
+                 [&] { return embed_together(options, device, progress); });
 }
 
 }  // namespace kith

@@ -55,8 +55,8 @@ struct DescriptorChoice {
 };
 
 /// The whitening of unit descriptors that `choice` means, learnt from those
-/// that the network makes with `options`; nothing if none is wanted. DataError
-/// if the data have no training split to learn from.
+/// that the network makes with `options`, by all of its ranks; nothing if none
+/// is wanted. DataError if the data have no training split to learn from.
 std::optional<Whitening> make_whitening(const WhiteningChoice& choice,
                                         EmbeddingNet& net, const DataSet& data,
                                         EmbedOptions options,
@@ -74,6 +74,8 @@ struct EmbedImagesOptions {
   std::string on_broken = {};
   int64_t batch = 256;
   DescriptorChoice descriptor = {};
+  /// Who embeds them together; the first writes. Null: this process alone.
+  Communicator* ranks = nullptr;
 };
 
 struct EmbeddedImages {

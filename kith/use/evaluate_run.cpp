@@ -17,6 +17,7 @@
 #include "kith/eval/diagnose_split.h"
 #include "kith/eval/evaluator.h"
 #include "kith/image/encode.h"
+#include "kith/index/tell_others.h"
 #include "kith/run/checkpoint.h"
 #include "kith/run/run_folder.h"
 #include "kith/run/run_place.h"
@@ -156,6 +157,7 @@ void score(const RunEvaluation& evaluation, EvaluatedRun& run,
            Progress& progress) {
   const EvaluateRunOptions& asked = evaluation.asked;
   const std::string& folder = run.folder;
+  const bool writes = or_alone(asked.ranks).is_first();
   const EmbeddedSplit embedded =
       evaluation.evaluator.embed(*evaluation.model.net, progress);
   const Timer timer;
@@ -170,14 +172,19 @@ void score(const RunEvaluation& evaluation, EvaluatedRun& run,
   report.left_out = evaluation.data.left_out();
   if (!asked.corruptions.empty()) {
     report.corrupted = score_corrupted(evaluation, progress);
+  }
+  if (writes && !asked.corruptions.empty()) {
     write_png(folder + "/corruptions.png",
               corruption_examples(evaluation.data, embedded.rows_of,
                                   evaluation.model.net->input(),
                                   asked.corruptions, asked.scoring.seed));
   }
-  run.json = write_eval_metrics(folder + "/metrics.json", report);
-  report.class_names = nullptr;  // they go with the data
-  if (asked.diagnostics) {
+  if (writes) {
+    run.json = write_eval_metrics(folder + "/metrics.json", report);
+  }
+  report.class_names = nullptr;     // they go with the data
+  or_alone(asked.ranks).barrier();  // the others need not wait for the rest
+  if (writes && asked.diagnostics) {
     write_file_atomically(
         folder + "/diagnostics.json",
         diagnose_split(embedded, evaluation.data,
@@ -186,10 +193,8 @@ void score(const RunEvaluation& evaluation, EvaluatedRun& run,
   }
 }
 
-}  // namespace
-
-EvaluatedRun evaluate_run(const EvaluateRunOptions& asked, c10::Device device,
-                          Progress& progress) {
+EvaluatedRun evaluate_together(const EvaluateRunOptions& asked,
+                               c10::Device device, Progress& progress) {
   // Twice the same bytes: no choice of algorithms by how long they take.
   at::globalContext().setBenchmarkCuDNN(false);
   at::globalContext().setDeterministicCuDNN(true);
@@ -221,11 +226,14 @@ EvaluatedRun evaluate_run(const EvaluateRunOptions& asked, c10::Device device,
   EvaluatorOptions evaluation = evaluator_options(options, /*workers=*/0);
   EmbedOptions& embed = evaluation.embed;
   embed.network = run.report.checkpoint.file;
+  embed.ranks = asked.ranks;
   const std::optional<Whitening> whitening = make_whitening(
       asked.descriptor.whitening, *model.net, *data, embed, progress);
   if (whitening) embed.whitening = &*whitening;
 
   evaluation.scoring = asked.scoring;
+  // Diagnostics are made of all of them.
+  if (!asked.diagnostics) evaluation.share_above_mb = asked.scoring.memory_mb;
   const Evaluator evaluator(*data, evaluation);
   run.report.protocol = options.protocol;
   run.report.split = split_name(evaluator.split());
@@ -234,13 +242,25 @@ EvaluatedRun evaluate_run(const EvaluateRunOptions& asked, c10::Device device,
   run.folder = asked.out.empty() ? evals_folder(asked.model) + "/" +
                                        eval_folder_name(run.report)
                                  : asked.out;
-  make_folders(run.folder);
-  if (data->skips_broken()) {
-    write_left_out(RunFolder(run.folder).left_out(), data->left_out());
+  if (or_alone(asked.ranks).is_first()) {
+    make_folders(run.folder);
+    if (data->skips_broken()) {
+      write_left_out(RunFolder(run.folder).left_out(), data->left_out());
+    }
+    if (whitening) whitening->save(run.folder + "/whitening.safetensors");
   }
-  if (whitening) whitening->save(run.folder + "/whitening.safetensors");
   score({asked, model, *data, evaluator}, run, progress);
   return run;
+}
+
+}  // namespace
+
+EvaluatedRun evaluate_run(const EvaluateRunOptions& asked, c10::Device device,
+                          Progress& progress) {
+  EvaluateRunOptions together = asked;
+  together.scoring.ranks = asked.ranks;
+  return telling(or_alone(asked.ranks),
+                 [&] { return evaluate_together(together, device, progress); });
 }
 
 void log_scoring(const EvalResult& result, double seconds) {

@@ -32,12 +32,16 @@ struct EvaluateRunOptions {
   bool diagnostics = false;  ///< Write diagnostics.json (see diagnose_split).
   /// The folder; usually one of its own below RUN/eval (eval_folder_name).
   std::string out = {};
+  /// Who evaluates together; the first writes. Each keeps only its share of
+  /// embeddings that are larger than scoring.memory_mb, but with `diagnostics`.
+  /// Null: this process alone.
+  Communicator* ranks = nullptr;
 };
 
 struct EvaluatedRun {
   std::string name;  ///< What tables call the model: its run's folder or file.
   EvalReport report;
-  std::string json;    ///< metrics.json, as it was written.
+  std::string json;    ///< metrics.json, as the first rank wrote it.
   std::string folder;  ///< Where.
 };
 

@@ -8,6 +8,7 @@
 #include "kith/data/check.h"
 #include "kith/data/image_files.h"
 #include "kith/eval/embed_blocks.h"
+#include "kith/index/tell_others.h"
 #include "kith/run/run_place.h"
 #include "kith/train/experiment.h"
 #include "kith/train/run_config.h"
@@ -22,7 +23,7 @@ namespace {
 class ImageSource final : public IndexSource {
  public:
   ImageSource(const IndexSourceOptions& options, c10::Device device)
-      : memory_mb_(options.memory_mb) {
+      : memory_mb_(options.memory_mb), ranks_(options.ranks) {
     const ChosenCheckpoint checkpoint =
         choose_checkpoint(options.source, options.checkpoint);
     model_loaded_ = load_model(checkpoint.file, device);
@@ -50,8 +51,11 @@ class ImageSource final : public IndexSource {
   }
 
   Rows rows(const std::string& scratch, Progress& progress) override {
-    embed_to_file(*model_loaded_.net, *data_, chosen_,
-                  usual_embedding(model_loaded_), progress, scratch);
+    EmbedOptions embedding = usual_embedding(model_loaded_);
+    embedding.ranks = ranks_;
+    embed_to_file(*model_loaded_.net, *data_, chosen_, embedding, progress,
+                  scratch);
+    if (!or_alone(ranks_).is_first()) return {};
     const Rows rows = unit_rows(scratch, memory_mb_, at::kCPU);
     remove_file(scratch);  // they have it open: a kill leaves nothing behind
     return rows;
@@ -134,6 +138,7 @@ class ImageSource final : public IndexSource {
 
   LoadedModel model_loaded_;
   int64_t memory_mb_;
+  Communicator* ranks_;
   std::unique_ptr<DataSet> data_;
   std::vector<int64_t> chosen_;  ///< Positions in the data set's list.
 };

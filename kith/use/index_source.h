@@ -14,6 +14,8 @@
 
 namespace kith {
 
+class Communicator;
+
 /// Where vectors for an index come from. What is empty is as usual.
 struct IndexSourceOptions {
   /// Embeddings (.npy), a model (a run, a checkpoint, an export) for images,
@@ -40,6 +42,9 @@ struct IndexSourceOptions {
   /// for.
   std::string model = {};
   int64_t memory_mb = 1024;  ///< What takes more is read a block at a time.
+  /// With a model: who embeds the images together; the first has the vectors.
+  /// Null: this process alone.
+  Communicator* ranks = nullptr;
 };
 
 /// An opened source. What its vectors are is known; the work is done by rows().
@@ -63,7 +68,7 @@ class IndexSource {
 
   /// Unit vectors of all items, on the CPU, which are valid as long as this is.
   /// `scratch` is the path of a file for what does not fit in memory; who calls
-  /// removes it.
+  /// removes it. Of several ranks only the first gets any.
   virtual Rows rows(const std::string& scratch, Progress& progress) = 0;
 
  protected:

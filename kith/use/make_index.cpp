@@ -9,6 +9,7 @@
 #include "kith/index/index_files.h"
 #include "kith/index/recall.h"
 #include "kith/index/stored_index.h"
+#include "kith/index/tell_others.h"
 #include "kith/use/files.h"
 
 namespace kith {
@@ -91,8 +92,23 @@ void check_make_index(const MakeIndexOptions& options) {
   if (!options.export_to.empty()) check_shard_folder(options.export_to);
 }
 
-MadeIndex make_index(const MakeIndexOptions& options, c10::Device device,
-                     Progress& progress) {
+namespace {
+
+/// What ranks but the first do.
+MadeIndex help_make_index(const MakeIndexOptions& options, c10::Device device,
+                          Progress& progress) {
+  const std::unique_ptr<IndexSource> source =
+      open_index_source(options.source, device);
+  source->rows("", progress);
+  MadeIndex made;
+  made.items = source->items().size();
+  made.dim = source->dim();
+  made.kind = options.kind.name;
+  return made;
+}
+
+MadeIndex write_index(const MakeIndexOptions& options, c10::Device device,
+                      Progress& progress) {
   check_make_index(options);
   const std::unique_ptr<IndexSource> source =
       open_index_source(options.source, device);
@@ -127,6 +143,17 @@ MadeIndex make_index(const MakeIndexOptions& options, c10::Device device,
                                  source->model(), source->model_hash()});
   }
   return made;
+}
+
+}  // namespace
+
+MadeIndex make_index(const MakeIndexOptions& options, c10::Device device,
+                     Progress& progress) {
+  Communicator& ranks = or_alone(options.source.ranks);
+  return telling(ranks, [&] {
+    return ranks.is_first() ? write_index(options, device, progress)
+                            : help_make_index(options, device, progress);
+  });
 }
 
 }  // namespace kith

@@ -45,7 +45,9 @@ struct MadeIndex {
 void check_make_index(const MakeIndexOptions& options);
 
 /// Makes an index, exports vectors, or both: the vectors are made once. Checks
-/// first. One process at a time may write an index (RunError).
+/// first. One process at a time may write an index (RunError). Of several ranks
+/// (IndexSourceOptions::ranks), which embed images together, the first writes;
+/// what the others return says nothing of files.
 MadeIndex make_index(const MakeIndexOptions& options, c10::Device device,
                      Progress& progress = silent_progress());
 
