@@ -58,6 +58,10 @@ class Communicator {
   int64_t size() const { return size_; }
   bool is_first() const { return rank_ == 0; }
 
+  /// How many of them share this machine's memory; all, unless said otherwise.
+  int64_t ranks_here() const { return ranks_here_; }
+  void set_ranks_here(int64_t ranks) { ranks_here_ = ranks; }
+
   /// What sends: "gloo", "nccl", "mpi", "threads"; "none" of one rank.
   virtual std::string engine() const = 0;
 
@@ -151,6 +155,7 @@ class Communicator {
 
   int64_t rank_;
   int64_t size_;
+  int64_t ranks_here_ = size_;
   int64_t calls_ = 0;
   int64_t bytes_sent_ = 0;
   std::string lost_;  ///< Why no call can work any more; empty: all is well.

@@ -144,9 +144,12 @@ std::unique_ptr<Communicator> join_ranks(const RankPlace& place,
   const auto gpus = static_cast<int64_t>(torch::cuda::device_count());
   const std::string engine =
       choose_engine(place, complete, built_engines(), gpus);
-  if (engine == "nccl") return join_nccl(place, complete);
-  if (engine == "mpi") return join_mpi(place, complete);
-  return join_gloo(place, complete);
+  std::unique_ptr<Communicator> ranks =
+      engine == "nccl"  ? join_nccl(place, complete)
+      : engine == "mpi" ? join_mpi(place, complete)
+                        : join_gloo(place, complete);
+  ranks->set_ranks_here(place.local_size);
+  return ranks;
 }
 
 }  // namespace kith

@@ -220,9 +220,9 @@ void LocalRanks::stop_if_due() {
   if (!has_failure_ && !has_follower_) return;
   // Most end by themselves, and say what happened.
   const auto since = Clock::now() - failed_at_;
-  if (since > std::chrono::milliseconds(1'900)) {
+  if (since > std::chrono::milliseconds(1'950)) {
     send(SIGKILL);
-  } else if (since > std::chrono::milliseconds(1'200) && !was_asked_) {
+  } else if (since > std::chrono::milliseconds(1'500) && !was_asked_) {
     was_asked_ = true;
     send(SIGTERM);
   }

@@ -300,10 +300,13 @@ int run(const Arguments& arguments) {
     }
     ranks->barrier();
   } catch (const RankError& error) {
-    // As a rank of kith does, for mpirun.
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
-    end_badly(std::move(ranks), place,
-              place.store_file.empty() ? 1 : kFollowerStatus, error.what());
+    // As a rank of kith does: mpirun takes the status of the first to end.
+    const bool by_run_ranks = !place.store_file.empty();
+    if (!by_run_ranks) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    }
+    end_badly(std::move(ranks), place, by_run_ranks ? kFollowerStatus : 1,
+              error.what());
   } catch (const std::exception& error) {
     end_badly(std::move(ranks), place, 3, error.what());
   }

@@ -1,6 +1,7 @@
 #include "kith/distributed/c10d/c10d_rank.h"
 
 #include <algorithm>
+#include <exception>
 #include <thread>
 
 #include <ATen/ATen.h>
@@ -13,9 +14,20 @@ C10dRank::C10dRank(const RankPlace& place, const std::string& engine,
                    const JoinOptions& options)
     : Communicator(place.rank, place.size),
       store_(place, engine, options.connect_timeout),
+      exceptions_(std::uncaught_exceptions()),
       timeout_(options.timeout) {}
 
+void C10dRank::leave() {
+  // Whoever closes its connections first could break off the last call of
+  // another. An exception on its way here is not known to the others.
+  const bool is_orderly =
+      !is_lost() && std::uncaught_exceptions() == exceptions_;
+  if (is_orderly && !has_left_) store_.leave();
+  has_left_ = true;
+}
+
 C10dRank::~C10dRank() {
+  leave();
   if (!is_lost()) return;
   // A group waits for the work it has begun, here for ranks that are gone. The
   // process ends soon.

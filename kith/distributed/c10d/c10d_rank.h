@@ -21,6 +21,10 @@ class C10dRank : public Communicator {
     group_ = std::move(group);
   }
 
+  /// In the destructor of an engine, before the group ends: waits for the
+  /// others if all is well.
+  void leave();
+
   /// For calls of the group: longer than finish() waits, which has the better
   /// words.
   std::chrono::milliseconds engine_timeout() const;
@@ -41,6 +45,8 @@ class C10dRank : public Communicator {
   void leave_word(const std::string& reason) override;
 
   RankStore store_;
+  int exceptions_;  ///< In flight when the rank joined.
+  bool has_left_ = false;
   std::chrono::milliseconds timeout_;
   c10::intrusive_ptr<C10dGroup> group_;
 };

@@ -21,11 +21,12 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kHere = "here";
 constexpr const char* kFailed = "failed";  // its value: why
 constexpr const char* kLost = "lost";
+constexpr const char* kLeft = "left";
 
 /// No operation of the store takes long while it is there.
 constexpr std::chrono::seconds kStoreTimeout{5};
 /// For others to notice too.
-constexpr std::chrono::milliseconds kNotice{1'000};
+constexpr std::chrono::milliseconds kNotice{800};
 
 std::string mark_of(const std::string& mark, int64_t rank) {
   return mark + "/" + std::to_string(rank);
@@ -179,6 +180,19 @@ void RankStore::look_for_trouble() {
   }
   if (has_failed) throw RunError("another rank failed");
   if (is_lost) throw RunError("another rank lost contact");
+}
+
+void RankStore::leave() noexcept {
+  try {
+    store_->set(mark_of(kLeft, place_.rank), bytes_from("1"));
+    const Clock::time_point end = Clock::now() + kStoreTimeout;
+    while (!without_mark(kLeft).empty() && Clock::now() < end) {
+      look_for_trouble();
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  } catch (...) {
+    // The store has gone with a rank that saw all leave, or with one that died.
+  }
 }
 
 std::string RankStore::missing_or_throw() {

@@ -36,6 +36,9 @@ class RankStore {
   /// for those that tell the same, and names the rest.
   std::string missing();
 
+  /// At the orderly end: returns when all ranks are there, or after seconds.
+  void leave() noexcept;
+
   /// Whether the others lose the store when this process ends.
   bool is_host() const { return is_host_; }
 

@@ -67,6 +67,7 @@ class NcclRank final : public C10dRank {
   }
 
   ~NcclRank() override {
+    leave();
     if (is_lost()) {
       // Destroying it would wait for work that never ends.
       static_cast<void>(nccl_.release());
