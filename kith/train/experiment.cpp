@@ -4,10 +4,12 @@
 
 #include "kith/core/error.h"
 #include "kith/core/file_lock.h"
+#include "kith/core/json.h"
 #include "kith/core/log.h"
 #include "kith/core/path.h"
 #include "kith/data/check.h"
 #include "kith/data/find_colour.h"
+#include "kith/run/detail/stored_json.h"
 #include "kith/run/run_folder.h"
 #include "kith/run/run_place.h"
 #include "kith/train/told_defaults.h"
@@ -43,21 +45,46 @@ class RunRight {
   std::optional<FolderLock> lock_;
 };
 
+/// `look` finds images that cannot be read; the first rank does, and the others
+/// take its word.
+template <class Look>
+void leave_out_by_first(DataSet& data, Communicator& ranks, const Look& look) {
+  if (!data.skips_broken()) return;
+  if (ranks.is_first()) look();
+  if (ranks.size() == 1) return;
+  OrderedJson list = OrderedJson::array();
+  if (ranks.is_first()) {
+    for (const BrokenImage& image : data.left_out()) {
+      list.push_back({image.position, image.path, image.problem});
+    }
+  }
+  list = parse_json(ranks.broadcast(
+      list.dump(-1, ' ', false, OrderedJson::error_handler_t::replace)));
+  if (ranks.is_first()) return;
+  std::vector<BrokenImage> images;
+  for (const OrderedJson& image : list) {
+    images.push_back({image.at(0), image.at(1), image.at(2)});
+  }
+  data.leave_out(std::move(images));
+}
+
 Trained train_once(const RunConfig& config, const std::string& folder,
                    RunRight& right, c10::Device device, bool resume,
                    Progress& progress, const TrainControl& control) {
   const std::unique_ptr<DataSet> data = make_training_data(config);
-  if (resume) {
-    leave_out_as_in_run(*data, folder, config.train.workers, progress);
-  } else {
-    leave_out_broken(*data, worker_count(config.train.workers), progress);
-  }
+  Communicator& ranks = control.ranks == nullptr ? alone() : *control.ranks;
+  leave_out_by_first(*data, ranks, [&] {
+    if (resume) {
+      leave_out_as_in_run(*data, folder, config.train.workers, progress);
+    } else {
+      leave_out_broken(*data, worker_count(config.train.workers), progress);
+    }
+  });
   Trained trained;
   trained.config = settle_colour(config, *data);
   if (!resume) log_defaults(trained.config);
   record_start(trained.config.tree, folder);
-  Trainer trainer(trained.config, *data, folder, device, progress,
-                  control.ranks == nullptr ? alone() : *control.ranks);
+  Trainer trainer(trained.config, *data, folder, device, progress, ranks);
   right.take();
   if (resume) trainer.resume(control.resume);
   trained.last = trainer.run(control.stop);

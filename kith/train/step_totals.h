@@ -11,6 +11,8 @@ class StepTotals {
  public:
   void add(const StepRecord& record);
 
+  int64_t steps() const { return steps_; }
+
   /// "560 steps in 27 s, 8170 images/s (...); memory 10.3 GB (...)"
   std::string summary() const;
 

@@ -81,7 +81,8 @@ Trainer::Trainer(Training training, const DataSet& data,
       progress_(progress),
       ranks_(ranks),
       net_(training.parts.net),
-      cache_(std::make_unique<ImageCache>(data, config_.train.cache_mb << 20)),
+      cache_(std::make_unique<ImageCache>(
+          data, (config_.train.cache_mb << 20) / ranks.ranks_here())),
       guard_(std::make_unique<RunGuard>(folder, data)),
       totals_(std::make_unique<StepTotals>()),
       gradients_(std::make_unique<GradientWatch>()) {
@@ -103,8 +104,7 @@ Trainer::Trainer(Training training, const DataSet& data,
   feed.seed = seed;
   feed_ = std::make_unique<EpochFeed>(std::move(feed), net_->dim());
   schedule_ = parts.schedule.make();
-  evaluator_ = std::make_unique<Evaluator>(
-      data, evaluator_options(config_.eval, config_.train.workers));
+  evaluator_ = std::make_unique<Evaluator>(data, evaluation_by(ranks));
   make_optimizer(parts);
   step_ = std::make_unique<TrainingStep>(
       StepParts{*net_, *objective_, *optimizer_, *schedule_, *split_, *feed_,
@@ -122,11 +122,19 @@ Trainer::Trainer(Training training, const DataSet& data,
   check_training(config_, data, evaluator_->protocol(), *net_);
   if (auto options =
           final_test_options(config_, data, evaluator_->protocol())) {
+    options->embed.ranks = options->scoring.ranks = &ranks;
     tester_ = std::make_unique<Evaluator>(data, std::move(*options));
   }
 }
 
 Trainer::~Trainer() = default;
+
+EvaluatorOptions Trainer::evaluation_by(Communicator& ranks) const {
+  EvaluatorOptions options =
+      evaluator_options(config_.eval, config_.train.workers);
+  options.embed.ranks = options.scoring.ranks = &ranks;
+  return options;
+}
 
 /// The network on the device, and what changes its weights.
 void Trainer::make_optimizer(const TrainerParts& parts) {
@@ -290,7 +298,22 @@ EvalResult Trainer::train_to_end() {
   }
   book_->write_metrics();
   log_info(totals_->summary());
+  if (ranks_.size() > 1) tell_ranks();
   return is_over && evaluates ? evaluate_now() : result;
+}
+
+void Trainer::tell_ranks() const {
+  const int64_t steps = totals_->steps();
+  std::string text =
+      std::to_string(ranks_.size()) + " ranks over " + ranks_.engine();
+  if (steps > 0) {
+    text += ", each sent about " +
+            format_fixed(static_cast<double>(bytes_sent_) / 1e6 /
+                             static_cast<double>(steps),
+                         2) +
+            " MB a step";
+  }
+  log_info(text);
 }
 
 void Trainer::start_progress(const Epoch& epoch) {
@@ -329,7 +352,9 @@ void Trainer::train_epoch() {
       // Loads while the last step and an evaluation run.
       feed_->prepare_next(epoch.number + 1, steps_left(train, steps));
     }
+    const int64_t sent_before = ranks_.bytes_sent();
     StepRecord record = step_->take(batch, state, epoch.steps, meter);
+    bytes_sent_ += ranks_.bytes_sent() - sent_before;
     record.sampler_seconds = std::exchange(epoch.sampler_seconds, 0);
     totals_->add(record);
     gradients_->add(record);

@@ -96,6 +96,9 @@ class Trainer {
   const RunConfig& config() const { return config_; }
   int64_t steps_done() const;
 
+  /// What this trainer's steps have sent to other ranks.
+  int64_t bytes_sent() const { return bytes_sent_; }
+
   /// The best of the evaluations after an epoch, with which the network before
   /// training is not compared.
   std::optional<BestPoint> best_trained() const;
@@ -112,6 +115,8 @@ class Trainer {
   void make_optimizer(const TrainerParts& parts);
   void start_weights();
   void whiten();
+  EvaluatorOptions evaluation_by(Communicator& ranks) const;
+  void tell_ranks() const;
   EmbedOptions embed_options();
   Tensor embed_images(const std::vector<int64_t>& images);
   void start_progress(const Epoch& epoch);
@@ -146,6 +151,7 @@ class Trainer {
   std::unique_ptr<StepTotals> totals_;
   std::unique_ptr<GradientWatch> gradients_;
   StopRequest stop_ = nullptr;
+  int64_t bytes_sent_ = 0;    ///< To other ranks, by steps.
   bool has_weights_ = false;  ///< Those to start from, or resumed ones.
 };
 

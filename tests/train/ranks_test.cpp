@@ -163,6 +163,43 @@ TEST_F(TrainingOnRanks, GoesOnWithAnotherNumberOfRanks) {
   EXPECT_EQ(left_in(folder).losses.size(), whole.losses.size());
 }
 
+/// The formula of docs/scaling.md.
+TEST_F(TrainingOnRanks, SendsWhatTheFormulaSays) {
+  const RunConfig config =
+      tiny_config({"model.bn=stats", "eval.split=none", "train.epochs=1"});
+  for (const int64_t size : {2, 4}) {
+    const TempDir folder;
+    std::vector<double> sent(static_cast<size_t>(size));
+    double weights = 0;
+    const auto errors = errors_on_threads(size, [&](Communicator& ranks) {
+      std::unique_lock lock(mutex_);
+      Trainer trainer(config, data_, folder.path(), c10::kCPU,
+                      silent_progress(), ranks);
+      lock.unlock();
+      trainer.run();
+      lock.lock();
+      sent[static_cast<size_t>(ranks.rank())] =
+          static_cast<double>(trainer.bytes_sent()) /
+          static_cast<double>(trainer.steps_done());
+      weights = 0;
+      for (const auto& [name, weight] : trainer.net().weights()) {
+        weights += static_cast<double>(weight.numel() + 1);
+      }
+    });
+    ASSERT_THAT(errors, Each(""));
+    const auto n = static_cast<double>(size);
+    const double batch = 16, dim = 16, per_class = 4;
+    // So few weights are gathered and added up by every rank.
+    ASSERT_LE(4 * weights, 32 << 10);
+    const double a_rank =
+        batch / n * (n - 1) * 4 * (dim + 2 + 4 * per_class + dim / n) +
+        4 * weights * (n - 1);
+    double mean = 0;
+    for (const double bytes : sent) mean += bytes / n;
+    EXPECT_NEAR(mean, a_rank, 0.05 * a_rank) << size << " ranks";
+  }
+}
+
 TEST_F(TrainingOnRanks, RefusesRanksThatDoNotDivideTheLanes) {
   const TempDir folder;
   EXPECT_THAT(train(tiny_config({"train.lanes=4"}), 3, folder),
