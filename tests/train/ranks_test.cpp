@@ -163,7 +163,7 @@ TEST_F(TrainingOnRanks, GoesOnWithAnotherNumberOfRanks) {
   EXPECT_EQ(left_in(folder).losses.size(), whole.losses.size());
 }
 
-/// The formula of docs/scaling.md.
+/// The formula of docs/ranks.md.
 TEST_F(TrainingOnRanks, SendsWhatTheFormulaSays) {
   const RunConfig config =
       tiny_config({"model.bn=stats", "eval.split=none", "train.epochs=1"});
