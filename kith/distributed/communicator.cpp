@@ -14,8 +14,14 @@ namespace {
 constexpr std::chrono::seconds kFarewell{5};
 constexpr size_t kMostReasonBytes = 4000;
 
+/// The first line of an engine's words, without the place in its source that
+/// gloo begins with.
 std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
+  const std::string line = text.substr(0, text.find('\n'));
+  const size_t end = line.find("] ");
+  const bool has_place = line.starts_with("[") && end != std::string::npos &&
+                         line.substr(0, end).find(".cc:") != std::string::npos;
+  return has_place ? line.substr(end + 2) : line;
 }
 
 /// An engine's words without LibTorch's list of functions.

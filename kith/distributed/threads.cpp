@@ -87,15 +87,22 @@ class MeetingRoom {
     return ranks;
   }
 
+  /// Those that have left, for others may only be on their way; if none has,
+  /// all.
+  std::string names_of(const std::vector<size_t>& late) const {
+    std::string left;
+    std::string silent;
+    for (const size_t r : late) {
+      std::string& text = has_left_[r] ? left : silent;
+      text += (text.empty() ? "rank " : "; rank ") + std::to_string(r) +
+              (has_left_[r] ? " has left" : " does not answer");
+    }
+    return left.empty() ? silent : left;
+  }
+
   [[noreturn]] void fail(const std::vector<size_t>& late,
                          const std::string& why) {
-    if (!is_broken_) {
-      for (const size_t r : late) {
-        if (!missing_.empty()) missing_ += "; ";
-        missing_ += "rank " + std::to_string(r) +
-                    (has_left_[r] ? " has left" : " does not answer");
-      }
-    }
+    if (!is_broken_) missing_ = names_of(late);
     is_broken_ = true;
     changed_.notify_all();
     throw RunError(why);
