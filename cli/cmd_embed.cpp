@@ -2,6 +2,8 @@
 
 #include "cli/common.h"
 #include "cli/descriptor_flags.h"
+#include "cli/rank_flags.h"
+#include "cli/this_rank.h"
 #include "cli/usage.h"
 #include "kith/use/embed_images.h"
 
@@ -13,13 +15,17 @@ struct EmbedFlags {
   DescriptorFlags descriptor;
   bool json = false;
   DeviceFlags device;
+  RankFlags ranks;
 };
 
 void run_embed(const EmbedFlags& flags) {
   EmbedImagesOptions options = flags.options;
   options.descriptor = flags.descriptor.choice();
-  const EmbeddedImages made =
-      embed_images(options, flags.device.apply(), progress_bar());
+  flags.ranks.start();
+  const c10::Device device = flags.ranks.device(flags.device);
+  options.ranks = &flags.ranks.join(device);
+  const EmbeddedImages made = embed_images(options, device, progress_bar());
+  if (!speaks()) return;
   if (flags.json) {
     print_json({{"checkpoint", made.checkpoint.text()},
                 {"images", made.images},
@@ -70,6 +76,7 @@ void add_embed(CLI::App& app) {
                     "One JSON object on standard output");
   flags->descriptor.add_to(*command);
   flags->device.add_to(*command);
+  flags->ranks.add_to(*command);
   command->callback([flags] { run_embed(*flags); });
 }
 

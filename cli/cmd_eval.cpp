@@ -3,7 +3,9 @@
 #include "cli/common.h"
 #include "cli/descriptor_flags.h"
 #include "cli/metrics_report.h"
+#include "cli/rank_flags.h"
 #include "cli/score_flags.h"
+#include "cli/this_rank.h"
 #include "cli/usage.h"
 #include "kith/core/log.h"
 #include "kith/study/metrics_table.h"
@@ -18,6 +20,7 @@ struct EvalFlags {
   DescriptorFlags descriptor;
   ScoreFlags score;
   DeviceFlags device;
+  RankFlags ranks;
 };
 
 /// Those of --corruptions: all, or a list with commas.
@@ -59,8 +62,11 @@ void run_eval(const EvalFlags& flags) {
   options.descriptor = flags.descriptor.choice();
   options.scoring = flags.score.options();
   options.corruptions = corruptions_of(flags.corruptions);
-  const EvaluatedRun run =
-      evaluate_run(options, flags.device.apply(), progress_bar());
+  flags.ranks.start();
+  const c10::Device device = flags.ranks.device(flags.device);
+  options.ranks = &flags.ranks.join(device);
+  const EvaluatedRun run = evaluate_run(options, device, progress_bar());
+  if (!speaks()) return;
   if (flags.score.json) {
     std::printf("%s", run.json.c_str());
     return;
@@ -119,6 +125,7 @@ void add_eval(CLI::App& app) {
   flags->descriptor.add_to(*command);
   flags->score.add_to(*command, "the run's, or the protocol's usual ones");
   flags->device.add_to(*command);
+  flags->ranks.add_to(*command);
   command->callback([flags] { run_eval(*flags); });
 }
 

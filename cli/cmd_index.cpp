@@ -5,11 +5,14 @@
 #include "cli/common.h"
 #include "cli/index_changes.h"
 #include "cli/index_words.h"
+#include "cli/rank_flags.h"
 #include "cli/source_flags.h"
+#include "cli/this_rank.h"
 #include "cli/usage.h"
 #include "kith/chart/html.h"
 #include "kith/core/error.h"
 #include "kith/core/timer.h"
+#include "kith/distributed/launch.h"
 #include "kith/use/make_index.h"
 
 namespace kith {
@@ -25,6 +28,7 @@ struct IndexFlags {
   int64_t seed = 0;
   bool json = false;
   DeviceFlags device;
+  RankFlags ranks;
 };
 
 void check_usage(const MakeIndexOptions& options) {
@@ -115,13 +119,17 @@ void print_made(const MadeIndex& made, const IndexFlags& flags) {
 void run_index(const IndexFlags& flags) {
   check_usage(flags.options);
   const Timer timer;
-  const c10::Device device = flags.device.apply();
   MakeIndexOptions options = flags.options;
-  check_make_index(options);
-  options.kind = kind_of(flags);
   options.half = flags.dtype == "float16";
   options.seed = static_cast<uint64_t>(flags.seed);
+  options.kind = kind_of(flags);
+  // Before ranks are started, for the first one writes there.
+  if (find_ranks().size == 1) check_make_index(options);
+  flags.ranks.start();
+  const c10::Device device = flags.ranks.device(flags.device);
+  options.source.ranks = &flags.ranks.join(device);
   const MadeIndex made = make_index(options, device, progress_bar());
+  if (!speaks()) return;
   if (flags.json) {
     print_json(to_json(made, flags, timer.seconds()));
     return;
@@ -170,6 +178,7 @@ void add_index(CLI::App& app) {
   command->add_flag("--json", flags->json,
                     "One JSON object on standard output");
   flags->device.add_to(*command);
+  flags->ranks.add_to(*command);
   add_index_changes(*command);
   command->callback([flags, command] {
     if (!command->get_subcommands().empty()) return;

@@ -3,7 +3,9 @@
 
 #include "cli/common.h"
 #include "cli/metrics_report.h"
+#include "cli/rank_flags.h"
 #include "cli/score_flags.h"
+#include "cli/this_rank.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/options.h"
@@ -18,10 +20,10 @@ struct MetricsFlags {
   ScoreFilesOptions files;
   ScoreFlags score;
   DeviceFlags device;
+  RankFlags ranks;
 };
 
 void run_metrics(const MetricsFlags& flags) {
-  const c10::Device device = flags.device.apply();
   if (flags.files.labels.empty() && flags.files.ground_truth.empty()) {
     throw ConfigError("kith metrics needs --labels (or --ground-truth)");
   }
@@ -30,7 +32,11 @@ void run_metrics(const MetricsFlags& flags) {
   if (!flags.score.metrics.empty()) {
     options.metrics = split_metric_list(flags.score.metrics);
   }
+  flags.ranks.start();
+  const c10::Device device = flags.ranks.device(flags.device);
+  options.scoring.ranks = &flags.ranks.join(device);
   const EvalReport report = score_files(options, device);
+  if (!speaks()) return;
   if (flags.score.json) {
     std::printf("%s", eval_metrics_json(report).c_str());
     return;
@@ -76,6 +82,7 @@ void add_metrics(CLI::App& app) {
   clusters->excludes(truth);
   flags->score.add_to(*command, join(usual_metrics("standard", ""), ","));
   flags->device.add_to(*command);
+  flags->ranks.add_to(*command);
   command->callback([flags, gallery, gallery_labels, truth] {
     if (*gallery && !*gallery_labels && !*truth) {
       throw CLI::RequiresError("--gallery-embeddings", "--gallery-labels");

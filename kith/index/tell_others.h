@@ -10,8 +10,8 @@ inline Communicator& or_alone(Communicator* ranks) {
 }
 
 /// To be called where an exception is caught: the others are told why this rank
-/// does not come to the next call. Once for each exception, however often it is
-/// caught on its way; not of a RankError, which all know of.
+/// does not come to the next call; not of a RankError, which all know of. They
+/// are told once, however often it is caught on its way.
 void tell_of_exception(Communicator& ranks) noexcept;
 
 /// What f() gives. If it throws, whatever that is, the others do not wait for
