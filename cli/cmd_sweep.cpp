@@ -1,7 +1,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <optional>
 #include <thread>
+
+#include <torch/cuda.h>
 
 #include "cli/common.h"
 #include "cli/usage.h"
@@ -10,6 +14,7 @@
 #include "kith/core/log.h"
 #include "kith/core/number_text.h"
 #include "kith/study/figure.h"
+#include "kith/study/gpu_slots.h"
 #include "kith/study/sweep.h"
 #include "kith/study/table.h"
 #include "kith/study/tasks.h"
@@ -26,6 +31,7 @@ struct SweepFlags {
   std::string seeds;
   std::string format = "markdown";
   int64_t jobs = 1;
+  int64_t ranks = 1;
   bool list = false;
   bool json = false;
   DeviceFlags device;
@@ -81,18 +87,30 @@ void print_runs(const Study& study, const std::vector<StudyRun>& runs,
   print_line(text);
 }
 
-/// Threads of each training: all cores shared out, unless --threads says
-/// otherwise.
+/// Threads of each rank of each training: all cores shared out, unless
+/// --threads says otherwise.
 int64_t threads_each(const SweepFlags& flags) {
   if (flags.device.threads > 0) return flags.device.threads;
   const auto cores = static_cast<int64_t>(std::thread::hardware_concurrency());
-  return std::max<int64_t>(1, cores / flags.jobs);
+  return std::max<int64_t>(1, cores / (flags.jobs * flags.ranks));
+}
+
+/// The GPUs of each job where there are several to share out.
+std::vector<std::string> gpus_of_jobs(const SweepFlags& flags) {
+  if (flags.device.device != "auto" && flags.device.device != "cuda") return {};
+  const char* list = std::getenv("CUDA_VISIBLE_DEVICES");
+  const std::vector<std::string> gpus =
+      visible_gpus(list == nullptr ? std::optional<std::string>() : list,
+                   static_cast<int64_t>(torch::cuda::device_count()));
+  return gpu_slots(gpus, flags.jobs, flags.ranks);
 }
 
 SweepOptions sweep_options(const SweepFlags& flags, const std::string& out) {
   SweepOptions options;
   options.out = out;
   options.jobs = flags.jobs;
+  options.ranks = flags.ranks;
+  options.gpus = gpus_of_jobs(flags);
   options.program = {"/proc/self/exe"};
   for (const std::string& file : loaded_plugins()) {
     options.program.insert(options.program.end(), {"--plugin", file});
@@ -160,7 +178,15 @@ void add_sweep(CLI::App& app) {
       ->allow_extra_args(false);
   command->add_option("--out", flags->out,
                       "The study's folder; default: runs/<study's name>");
-  command->add_option("--jobs", flags->jobs, "Trainings at a time")
+  command
+      ->add_option("--jobs", flags->jobs,
+                   "Trainings at a time; they take GPUs in turns")
+      ->check(integer(1, 1024))
+      ->capture_default_str();
+  command
+      ->add_option("--ranks", flags->ranks,
+                   "Processes of each training (see: kith train --help), with "
+                   "a GPU each where there are enough")
       ->check(integer(1, 1024))
       ->capture_default_str();
   command
@@ -182,8 +208,8 @@ void add_sweep(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option("--threads", flags->device.threads,
-                   "CPU threads of each training; 0: the cores shared among "
-                   "--jobs")
+                   "CPU threads of each training, or of each of its --ranks; "
+                   "0: the cores shared among all")
       ->check(integer(0, 1024))
       ->capture_default_str();
   command->callback([flags] { run_command(*flags); });

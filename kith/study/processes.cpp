@@ -79,11 +79,12 @@ std::string ProcessEnd::text() const {
 
 ProcessPool::~ProcessPool() { stop(); }
 
-void ProcessPool::start(const std::string& name,
-                        const std::vector<std::string>& argv,
-                        const std::string& log) {
+void ProcessPool::start(
+    const std::string& name, const std::vector<std::string>& argv,
+    const std::string& log,
+    const std::vector<std::pair<std::string, std::string>>& changes) {
   std::vector<std::string> words = argv;
-  std::vector<std::string> environment = child_environment();
+  std::vector<std::string> environment = child_environment(changes);
   const FileActions actions(log);
   Child child;
   child.name = name;

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -33,9 +34,12 @@ class ProcessPool {
   ProcessPool& operator=(const ProcessPool&) = delete;
 
   /// Starts a program, argv[0] being its path. Its output is added to the file
-  /// `log`; it has no input. RunError if it cannot be started.
-  void start(const std::string& name, const std::vector<std::string>& argv,
-             const std::string& log);
+  /// `log`; it has no input. It has this process's environment with `changes`
+  /// (name, value). RunError if it cannot be started.
+  void start(
+      const std::string& name, const std::vector<std::string>& argv,
+      const std::string& log,
+      const std::vector<std::pair<std::string, std::string>>& changes = {});
 
   /// Of those that run, in the order they were started.
   std::vector<std::string> names() const;

@@ -84,10 +84,30 @@ class Sweep {
       const std::string config = task_config_path(folder);
       write_file_atomically(config, to_yaml(task.config));
       words.insert(words.end(), {"train", config, "--out", folder, "--resume"});
+      if (options_.ranks > 1) {
+        words.insert(words.end(), {"--ranks", std::to_string(options_.ranks)});
+      }
     }
     words.insert(words.end(), options_.arguments.begin(),
                  options_.arguments.end());
-    pool_.start(task.folder, words, folder + "/train.log");
+    pool_.start(task.folder, words, folder + "/train.log", place(task.folder));
+  }
+
+  /// Gives a task the first place that is free among those of the jobs; the
+  /// environment that goes with it.
+  std::vector<std::pair<std::string, std::string>> place(
+      const std::string& task) {
+    if (options_.gpus.empty()) return {};
+    places_.resize(options_.gpus.size());
+    const std::vector<std::string> running = pool_.names();
+    const auto free =
+        std::find_if(places_.begin(), places_.end(), [&](const auto& name) {
+          return std::count(running.begin(), running.end(), name) == 0;
+        });
+    KITH_ASSERT(free != places_.end());
+    *free = task;
+    const auto slot = static_cast<size_t>(free - places_.begin());
+    return {{"CUDA_VISIBLE_DEVICES", options_.gpus[slot]}};
   }
 
   void show() { progress_.advance(done_, join(pool_.names())); }
@@ -174,6 +194,7 @@ class Sweep {
   ProcessPool pool_;
   std::vector<StudyTask> tasks_;
   int64_t done_ = 0;
+  std::vector<std::string> places_;  ///< Who was there last; as options_.gpus.
   std::set<std::string> tried_;
   std::set<std::string> failed_;
   double seconds_ = 0;  ///< Of the processes that succeeded.

@@ -14,6 +14,10 @@ struct SweepOptions {
   std::vector<std::string> program;    ///< First words of every command.
   std::vector<std::string> arguments;  ///< Last ones: --device, --threads.
   int64_t jobs = 1;                    ///< Processes at a time.
+  int64_t ranks = 1;                   ///< Of each training.
+  /// The GPUs that each of the jobs sees (gpu_slots); empty: those that this
+  /// process does.
+  std::vector<std::string> gpus = {};
 };
 
 /// Carries out some runs of a study, each in a process of its own, and writes

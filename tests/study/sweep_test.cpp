@@ -79,6 +79,26 @@ TEST_F(RunSweep, RunsAsManyAtATimeAsItIsTold) {
               IsEmpty());
 }
 
+TEST_F(RunSweep, JobsHaveGpusOfTheirOwn) {
+  options_.jobs = 2;
+  options_.gpus = {"4,5", "6,7"};
+  options_.ranks = 2;
+  // The first two wait for each other, the third comes when one has ended.
+  EXPECT_THAT(run("echo $CUDA_VISIBLE_DEVICES > " + folder_.file("gpus-") +
+                  "$(basename $(dirname $4))\n"
+                  "case $4 in */3/*) exit 0;; esac\n"
+                  "until test -e " +
+                  folder_.file("gpus-1") + " -a -e " + folder_.file("gpus-2") +
+                  "; do sleep 0.01; done\n"
+                  "case $4 in */1/*) until test -e " +
+                  folder_.file("gpus-3") + "; do sleep 0.01; done;; esac"),
+              ElementsAre("3/seed-0"));
+  EXPECT_EQ(text("gpus-1"), "4,5\n");
+  EXPECT_EQ(text("gpus-2"), "6,7\n");
+  EXPECT_EQ(text("gpus-3"), "6,7\n") << "those of the second, which has ended";
+  EXPECT_NE(text("calls").find("--resume --ranks 2\n"), std::string::npos);
+}
+
 TEST_F(RunSweep, AFailureIsToldWithTheEndOfItsLog) {
   const LogCapture log;
   EXPECT_THAT(run("case $4 in */2/*) echo no memory left; exit 1;; esac"),
