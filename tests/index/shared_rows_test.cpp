@@ -174,6 +174,27 @@ TEST_P(EveryWay, QueriesMayBeSharedToo) {
   }
 }
 
+TEST_P(EveryWay, OnAGpuTheyAreThoseOfOneRankOnTheCpu) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  const int64_t n = 1500;
+  Tensor rows = normalize_rows(random_normal({n, 8}, 31, at::kFloat));
+  rows.slice(0, 1400, 1500).copy_(rows.slice(0, 100, 200));
+  const Tensor self = torch::arange(n, torch::kLong);
+  const RankedPairs pairs = pairs_of(n, n, 5, 32);
+  const std::vector<int64_t> alone = exact_ranks(rows, rows, pairs, self);
+  const Neighbours nearest = exact_search(rows, rows, self, {9});
+  for (const int64_t size : {2, 3}) {
+    on_ranks<bool>(size, [&](Communicator& ranks) {
+      const Rows all = of(rows.cuda(), ranks).on(at::kCUDA);
+      EXPECT_EQ(exact_ranks(all, all, pairs, self), alone);
+      const Neighbours found = exact_search(all, all, self, {9});
+      EXPECT_TRUE(torch::equal(found.indices, nearest.indices));
+      EXPECT_TRUE(same_bits(found.similarities, nearest.similarities));
+      return true;
+    });
+  }
+}
+
 TEST_P(EveryWay, ABrokenItemOfOneRankEndsAll) {
   Tensor gallery = random_normal({40, 3}, 21, at::kFloat);
   gallery[38][1] = NAN;
