@@ -117,7 +117,6 @@ std::vector<std::string> built_engines() {
 
 std::string engines_text() { return text_of(built_engines()); }
 
-bool has_store_engine() { return has_gloo() || has_nccl(); }
 
 std::string choose_engine(const RankPlace& place, const JoinOptions& options,
                           const std::vector<std::string>& built, int64_t gpus) {

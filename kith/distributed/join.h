@@ -36,9 +36,6 @@ std::vector<std::string> built_engines();
 /// "gloo, mpi", or "none built in".
 std::string engines_text();
 
-/// Whether the ranks of run_ranks() can find each other without mpirun.
-bool has_store_engine();
-
 /// ConfigError unless this build has an engine of this name, or any if it is
 /// "auto".
 void check_engine(const std::string& engine);

@@ -13,6 +13,7 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <torch/torch.h>
 #include <unistd.h>
 
 #include "kith/core/error.h"
@@ -228,12 +229,26 @@ void LocalRanks::stop_if_due() {
   }
 }
 
+/// Whether only mpirun starts ranks that can send to each other here: NCCL
+/// wants a GPU for each.
+bool needs_mpirun(int64_t ranks) {
+  const std::vector<std::string> built = built_engines();
+  const auto has = [&](const char* name) {
+    return std::find(built.begin(), built.end(), name) != built.end();
+  };
+  if (has("gloo") || !has("mpi")) return false;
+  return !has("nccl") ||
+         static_cast<int64_t>(torch::cuda::device_count()) < ranks;
+}
+
 }  // namespace
 
 RanksEnd run_ranks(int64_t ranks, const std::vector<std::string>& argv,
                    const std::string& engine) {
   check_engine(engine);
-  if (engine == "mpi" || !has_store_engine()) become_mpirun(ranks, argv);
+  if (engine == "mpi" || (engine == "auto" && needs_mpirun(ranks))) {
+    become_mpirun(ranks, argv);
+  }
   const NotedSignals signals;
   LocalRanks processes(ranks);
   processes.start(argv);

@@ -13,8 +13,8 @@ namespace {
 
 class SharedRows final : public Rows::Source {
  public:
-  SharedRows(int64_t count, RowShard shard)
-      : Source(count, shard.mine.dim(), shard.mine.device()),
+  SharedRows(int64_t rows, RowShard shard)
+      : Source(rows, shard.mine.dim(), shard.mine.device()),
         shard_(std::move(shard)) {}
 
   Tensor read(int64_t first, int64_t rows) const override {

@@ -36,6 +36,22 @@ std::vector<Multistage::Part> pictures_in(const Batch& batch, int64_t begin,
   return pictures;
 }
 
+/// While it lives, cuDNN takes algorithms that give the same bits every time,
+/// if wanted.
+class SameBits {
+ public:
+  explicit SameBits(bool wanted)
+      : before_(at::globalContext().deterministicCuDNN()) {
+    if (wanted) at::globalContext().setDeterministicCuDNN(true);
+  }
+  ~SameBits() { at::globalContext().setDeterministicCuDNN(before_); }
+  SameBits(const SameBits&) = delete;
+  SameBits& operator=(const SameBits&) = delete;
+
+ private:
+  bool before_;
+};
+
 }  // namespace
 
 PhaseMeter::PhaseMeter(c10::Device device) : device_(device) {
@@ -137,6 +153,7 @@ double TrainingStep::schedule_factor(const RunState& state,
 void TrainingStep::compute_gradients(const Batch& batch, const RunState& state,
                                      StepRecord& record, PhaseMeter& meter) {
   const TunedConvolutions tuned(options_.tune);
+  const SameBits same_bits(options_.lanes > 0);
   const auto seed = static_cast<uint64_t>(options_.seed);
   Rng rng(seed, Stream::kStep, {state.epoch, state.step_in_epoch});
   ObjectiveInput input;

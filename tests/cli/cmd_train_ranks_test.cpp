@@ -154,7 +154,10 @@ TEST_F(RanksThatTrain, AreStartedByTorchrunWithItsStore) {
   }
   train("one", {});
   launch({"/usr/bin/python3", "-m", "torch.distributed.run", "--no_python",
-          "--standalone", "--nproc_per_node", "2"},
+          "--standalone",
+          // Without these torch 1.13 fails with Python 3.11: it takes an enum's
+          // name for its value.
+          "-r", "9:1", "-t", "9:1", "--nproc_per_node", "2"},
          "torchrun");
   expect_same("one", "torchrun");
 }
