@@ -117,7 +117,6 @@ std::vector<std::string> built_engines() {
 
 std::string engines_text() { return text_of(built_engines()); }
 
-
 std::string choose_engine(const RankPlace& place, const JoinOptions& options,
                           const std::vector<std::string>& built, int64_t gpus) {
   check_built(options.engine, built);

@@ -26,8 +26,8 @@ struct RanksEnd {
 /// Where OMP_NUM_THREADS is not set the ranks share the cores.
 ///
 /// With the engine "mpi", or if only that can serve as many ranks here, the
-/// process becomes mpirun. ConfigError if there is no such engine, RunError if a program cannot
-/// be started.
+/// process becomes mpirun. ConfigError if there is no such engine, RunError if
+/// a program cannot be started.
 RanksEnd run_ranks(int64_t ranks, const std::vector<std::string>& argv,
                    const std::string& engine = "auto");
 

@@ -29,8 +29,14 @@ int64_t steps_left(const TrainOptions& train, int64_t before) {
   return train.steps == 0 ? 0 : train.steps - before;
 }
 
-LoaderOptions loader_options(const TrainOptions& train, c10::Device device) {
-  LoaderOptions loader{worker_count(train.workers), train.prefetch};
+/// Ranks on one machine share its cores.
+LoaderOptions loader_options(const TrainOptions& train, c10::Device device,
+                             const Communicator& ranks) {
+  int64_t threads = worker_count(train.workers);
+  if (train.workers == 0) {
+    threads = std::max<int64_t>(1, threads / ranks.ranks_here());
+  }
+  LoaderOptions loader{threads, train.prefetch};
   if (device.is_cuda()) loader.allocate = page_locked;
   return loader;
 }
@@ -100,7 +106,7 @@ Trainer::Trainer(Training training, const DataSet& data,
   }
   check_fit(config_.train, *feed.sampler, *net_);
   feed.input = net_->input();
-  feed.loader = loader_options(config_.train, device);
+  feed.loader = loader_options(config_.train, device, ranks);
   feed.seed = seed;
   feed_ = std::make_unique<EpochFeed>(std::move(feed), net_->dim());
   schedule_ = parts.schedule.make();
@@ -378,7 +384,7 @@ void Trainer::train_epoch() {
 
 EmbedOptions Trainer::embed_options() {
   EmbedOptions options = evaluator_->embedding();
-  options.loader = loader_options(config_.train, device_);
+  options.loader = loader_options(config_.train, device_, ranks_);
   options.cache = cache_.get();
   options.network = "the network after epoch " +
                     std::to_string(book_->state().epoch) + ", step " +

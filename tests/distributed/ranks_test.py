@@ -17,7 +17,7 @@ import time
 
 PROGRAM = ""
 CLEAN = {name: value for name, value in os.environ.items()
-         if not re.match(r"(OMPI_|PMIX_|SLURM_|KITH_|TORCHELASTIC|MASTER_)",
+         if not re.match(r"(OMPI_(?!MCA_)|PMIX_|SLURM_|KITH_|TORCHELASTIC|MASTER_)",
                          name)
          and name not in {"RANK", "WORLD_SIZE", "LOCAL_RANK",
                           "LOCAL_WORLD_SIZE"}}
