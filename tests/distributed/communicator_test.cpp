@@ -5,7 +5,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/timer.h"
-#include "tests/distributed/on_threads.h"
+#include "tests/support/torch/rank_threads.h"
 
 namespace kith {
 namespace {
@@ -17,7 +17,7 @@ using testing::StartsWith;
 using Work = std::function<void(Communicator&)>;
 
 void expect_no_errors(int64_t size, const Work& work) {
-  EXPECT_THAT(errors_on_threads(size, work), Each(""));
+  EXPECT_THAT(errors_of_ranks(size, work), Each(""));
 }
 
 /// Row i of a rank: [100 r + i, 100 r + i].
@@ -170,7 +170,7 @@ TEST(Communicator, RecordsNoGradients) {
 }
 
 TEST(Communicator, SaysWhoDoesSomethingElse) {
-  const auto errors = errors_on_threads(3, [](Communicator& ranks) {
+  const auto errors = errors_of_ranks(3, [](Communicator& ranks) {
     ranks.barrier();
     Tensor four = torch::zeros({4});
     if (ranks.rank() == 2) {
@@ -218,7 +218,7 @@ TEST(Communicator, SaysWhoHasAnotherShapeTypeOrRoot) {
        "sum of float32 [200, 100]"},
   };
   for (const Case& one : cases) {
-    const auto errors = errors_on_threads(2, one.work);
+    const auto errors = errors_of_ranks(2, one.work);
     EXPECT_THAT(errors, Each(HasSubstr("rank 1 is in " + one.text)));
   }
 }
@@ -253,7 +253,7 @@ TEST(Communicator, OutOfMemoryTakesThePlaceOfACall) {
 
 TEST(Communicator, FailureReachesTheOthers) {
   const Timer timer;
-  const auto errors = errors_on_threads(3, [](Communicator& ranks) {
+  const auto errors = errors_of_ranks(3, [](Communicator& ranks) {
     if (ranks.rank() == 2) {
       ranks.tell_failure("no space left on the disk");
       EXPECT_TRUE(ranks.is_lost());
@@ -280,7 +280,7 @@ TEST(Communicator, TellsFailureToNobodyWithoutHanging) {
 
 TEST(Communicator, ARankThatLeavesEndsTheWait) {
   const Timer timer;
-  const auto errors = errors_on_threads(3, [](Communicator& ranks) {
+  const auto errors = errors_of_ranks(3, [](Communicator& ranks) {
     ranks.barrier();
     if (ranks.rank() == 1) return;
     ranks.all_gather(torch::zeros({2}));
@@ -301,7 +301,7 @@ TEST(Communicator, LeavingAfterTheLastCallIsNoError) {
 
 TEST(Communicator, WaitsNoLongerThanTheTimeOut) {
   const Timer timer;
-  const auto errors = errors_on_threads(
+  const auto errors = errors_of_ranks(
       3,
       [](Communicator& ranks) {
         if (ranks.rank() == 1) {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "tests/distributed/on_threads.h"
+#include "tests/support/torch/rank_threads.h"
 
 namespace kith {
 namespace {
@@ -30,7 +30,7 @@ Tensor reference_sum(int64_t begin, int64_t end, torch::IntArrayRef shape,
 void expect_sum(int64_t lanes, int64_t size, torch::IntArrayRef shape,
                 torch::ScalarType type) {
   const Tensor expected = reference_sum(0, lanes, shape, type);
-  const auto errors = errors_on_threads(size, [&](Communicator& ranks) {
+  const auto errors = errors_of_ranks(size, [&](Communicator& ranks) {
     const Lanes mine(lanes, ranks);
     LaneSum sum(mine, ranks);
     for (int64_t lane = mine.first; lane < mine.last; ++lane) {
@@ -81,7 +81,7 @@ TEST(LaneSum, OfOtherShapesAndTypes) {
 TEST(LaneSum, SendsOneTensorWhateverTheNumberOfLanes) {
   // Powers of two: 4 lanes of a rank are a node of the tree.
   for (const int64_t lanes : {4, 16}) {
-    const auto errors = errors_on_threads(4, [&](Communicator& ranks) {
+    const auto errors = errors_of_ranks(4, [&](Communicator& ranks) {
       const Lanes mine(lanes, ranks);
       LaneSum sum(mine, ranks);
       for (int64_t lane = mine.first; lane < mine.last; ++lane) {
@@ -97,7 +97,7 @@ TEST(LaneSum, SendsOneTensorWhateverTheNumberOfLanes) {
 
 TEST(LaneSum, AllReduceLeavesItsTensor) {
   for (const int64_t count : {5, 50'000}) {
-    const auto errors = errors_on_threads(3, [&](Communicator& ranks) {
+    const auto errors = errors_of_ranks(3, [&](Communicator& ranks) {
       const Tensor mine = torch::full({count}, ranks.rank() + 1);
       EXPECT_TRUE(
           torch::equal(ranks.all_reduce(mine), torch::full({count}, 6)));

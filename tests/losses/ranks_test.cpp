@@ -9,9 +9,9 @@
 
 #include "kith/losses/loss.h"
 #include "kith/ops/pairwise.h"
-#include "tests/distributed/on_threads.h"
 #include "tests/support/torch/loss_subjects.h"
 #include "tests/support/torch/losses.h"
+#include "tests/support/torch/rank_threads.h"
 #include "tests/support/torch/tensors.h"
 
 namespace kith {
@@ -58,7 +58,7 @@ class LossOnRanks : public ::testing::TestWithParam<LossSubject> {
     Found found;
     found.gradient = torch::full_like(x, NAN);
     std::mutex mutex;
-    const auto errors = errors_on_threads(size, [&](Communicator& ranks) {
+    const auto errors = errors_of_ranks(size, [&](Communicator& ranks) {
       at::set_num_threads(1);
       const std::unique_ptr<Loss> loss = make(x, options);
       LossInput input = input_for(*loss, x, labels(), GetParam().width);

@@ -10,10 +10,10 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/train/trainer.h"
-#include "tests/distributed/on_threads.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/torch/loss_curve.h"
 #include "tests/support/torch/memory_set.h"
+#include "tests/support/torch/rank_threads.h"
 #include "tests/support/torch/tiny_run.h"
 
 namespace kith {
@@ -55,7 +55,7 @@ class TrainingOnRanks : public ::testing::Test {
 
   std::vector<std::string> train(const RunConfig& config, int64_t size,
                                  const TempDir& folder, bool resume = false) {
-    return errors_on_threads(
+    return errors_of_ranks(
         size,
         [&](Communicator& ranks) {
           at::set_num_threads(1);
@@ -171,7 +171,7 @@ TEST_F(TrainingOnRanks, SendsWhatTheFormulaSays) {
     const TempDir folder;
     std::vector<double> sent(static_cast<size_t>(size));
     double weights = 0;
-    const auto errors = errors_on_threads(size, [&](Communicator& ranks) {
+    const auto errors = errors_of_ranks(size, [&](Communicator& ranks) {
       std::unique_lock lock(mutex_);
       Trainer trainer(config, data_, folder.path(), c10::kCPU,
                       silent_progress(), ranks);

@@ -19,14 +19,15 @@ inline const std::vector<int64_t> kRankCounts = {1, 2, 3, 4, 8};
 
 /// Calls work(ranks) as each of `size` ranks, threads of this process. Returns
 /// what each threw: the words of an exception, "unknown" of what is none, ""
-/// of nothing.
+/// of nothing. A rank whose work throws leaves at once.
 ///
 /// OpenBLAS computes in another order where threads of one process call it at
 /// the same time, unless it has one thread (OMP_NUM_THREADS=1, as CTest says):
 /// ranks that are processes do not disturb each other.
 inline std::vector<std::string> errors_of_ranks(
-    int64_t size, const std::function<void(Communicator&)>& work) {
-  auto ranks = thread_ranks(size, std::chrono::seconds(60));
+    int64_t size, const std::function<void(Communicator&)>& work,
+    std::chrono::milliseconds timeout = std::chrono::seconds(60)) {
+  auto ranks = thread_ranks(size, timeout);
   std::vector<std::string> errors(static_cast<size_t>(size));
   std::vector<std::thread> threads;
   for (size_t r = 0; r < errors.size(); ++r) {
