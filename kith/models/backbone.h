@@ -12,8 +12,9 @@ namespace kith {
 struct BackboneInput {
   int64_t channels = 3;
   int64_t size = 224;  ///< Pictures are size x size pixels.
-  /// Batch norm: "train" (statistics of the batch), "stats" (running
-  /// statistics are kept, the affine parameters train) or "all" (both kept).
+  /// Batch norm: "train" (statistics of the batch), "sync" (those of the
+  /// batches of all ranks), "stats" (running statistics are kept, the affine
+  /// parameters train) or "all" (both kept).
   std::string batch_norm = "train";
 };
 

@@ -20,7 +20,7 @@ void for_each_norm(nn::Module& module, const Action& action) {
 ConvNorm::ConvNorm(nn::Module& owner, const std::string& conv,
                    const std::string& norm, const ConvShape& shape,
                    const std::string& batch_norm)
-    : kept_(batch_norm != "train") {
+    : kept_(!gathers_statistics(batch_norm)) {
   const auto options = nn::Conv2dOptions(shape.in, shape.out, shape.kernel)
                            .stride(shape.stride)
                            .padding((shape.kernel - 1) / 2)
@@ -34,6 +34,10 @@ ConvNorm::ConvNorm(nn::Module& owner, const std::string& conv,
   const auto norm_options =
       nn::BatchNorm2dOptions(shape.out).eps(shape.eps).momentum(shape.momentum);
   norm_ = owner.register_module(norm, nn::BatchNorm2d(norm_options));
+  if (batch_norm == "sync") {
+    shared_ = owner.register_module(norm + "_shared",
+                                    std::make_shared<SharedNorm>(norm_));
+  }
   set_trainable(*norm_, true, batch_norm);
 }
 
@@ -46,7 +50,9 @@ Tensor ConvNorm::operator()(const Tensor& x) {
 Tensor ConvNorm::convolve(const Tensor& x) { return conv_->forward(x); }
 
 Tensor ConvNorm::normalise(const Tensor& x) {
-  if (!is_affine()) return norm_->forward(x);
+  if (!is_affine()) {
+    return shared_ ? shared_->forward(x) : norm_->forward(x);
+  }
   return torch::batch_norm(x, norm_->weight, norm_->bias, norm_->running_mean,
                            norm_->running_var, false, 0, norm_->options.eps(),
                            at::globalContext().userEnabledCuDNN());
@@ -65,6 +71,10 @@ Tensor ConvNorm::folded(const Tensor& x) const {
                        options.groups());
 }
 
+bool gathers_statistics(const std::string& batch_norm) {
+  return batch_norm == "train" || batch_norm == "sync";
+}
+
 void set_trainable(nn::Module& module, bool trainable,
                    const std::string& batch_norm) {
   for (Tensor& parameter : module.parameters()) {
@@ -80,7 +90,7 @@ void set_trainable(nn::Module& module, bool trainable,
 void set_training(nn::Module& module, bool training,
                   const std::string& batch_norm) {
   module.train(training);
-  if (batch_norm == "train") return;
+  if (gathers_statistics(batch_norm)) return;
   for_each_norm(module, [](nn::BatchNorm2dImpl& norm) { norm.eval(); });
 }
 

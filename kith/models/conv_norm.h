@@ -1,11 +1,13 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/conv.h>
 
 #include "kith/core/tensor.h"
+#include "kith/models/shared_norm.h"
 
 namespace kith {
 
@@ -27,8 +29,9 @@ struct ConvShape {
 /// the names of published weight files.
 ///
 /// With batch norm "train", a network in training mode uses the statistics of
-/// the batch. In any other case batch norm is an affine map, and is folded into
-/// the convolution, with a graph as well as without:
+/// the batch, and with "sync" those of the batches of all ranks. In any other
+/// case batch norm is an affine map, and is folded into the convolution, with a
+/// graph as well as without:
 ///
 ///     y = conv(x, w s) + beta + (b - mean) s,   s = gamma / sqrt(var + eps)
 ///
@@ -60,7 +63,11 @@ class ConvNorm {
   bool kept_ = false;  ///< Statistics stay as they are, also in training.
   torch::nn::Conv2d conv_{nullptr};
   torch::nn::BatchNorm2d norm_{nullptr};
+  std::shared_ptr<SharedNorm> shared_;  ///< Null: its own statistics.
 };
+
+/// Whether a batch norm of this kind gathers statistics in training.
+bool gathers_statistics(const std::string& batch_norm);
 
 /// Lets all parameters of `module` train, or none. With batch norm "all" those
 /// of batch norm never do.

@@ -53,9 +53,10 @@ void ModelOptions::describe(OptionSet& set) {
           "A .safetensors, .pth or .pt file with weights of the backbone to "
           "start from; empty: none.");
   set.add("bn", bn,
-          "Batch norm: statistics of the batch (train), kept statistics "
-          "(stats), or kept scale and shift too (all).")
-      .choices({"train", "stats", "all"});
+          "Batch norm: statistics of a chunk of the batch (train), of the "
+          "chunks of all ranks together (sync), kept statistics (stats), or "
+          "kept scale and shift too (all).")
+      .choices({"train", "sync", "stats", "all"});
   set.add("precision", precision,
           "How a GPU computes the network: float32, tf32, or the backbone in "
           "bfloat16 (bf16).")

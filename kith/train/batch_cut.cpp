@@ -7,17 +7,14 @@ namespace {
 
 int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Chunks of a lane of pictures of any shape, at most.
+/// Chunks of a lane that is an equal share, at most.
 constexpr int64_t kChunksOfLane = 1 << 20;
 
 }  // namespace
 
-BatchCut::BatchCut(int64_t sub_batch, bool any_shape, const Lanes& lanes,
+BatchCut::BatchCut(int64_t sub_batch, bool equal, const Lanes& lanes,
                    Communicator& ranks)
-    : sub_batch_(sub_batch),
-      any_shape_(any_shape),
-      lanes_(lanes),
-      ranks_(ranks) {}
+    : sub_batch_(sub_batch), equal_(equal), lanes_(lanes), ranks_(ranks) {}
 
 int64_t BatchCut::chunk(int64_t count) const {
   const int64_t share = std::max<int64_t>(1, divided_up(count, lanes_.count));
@@ -25,7 +22,7 @@ int64_t BatchCut::chunk(int64_t count) const {
 }
 
 int64_t BatchCut::begin_of(int64_t lane, int64_t count) const {
-  if (any_shape_) return count * lane / lanes_.count;
+  if (equal_) return count * lane / lanes_.count;
   const int64_t size = chunk(count);
   return std::min(count,
                   size * (divided_up(count, size) * lane / lanes_.count));
@@ -34,7 +31,7 @@ int64_t BatchCut::begin_of(int64_t lane, int64_t count) const {
 BatchCut::Lane BatchCut::lane(int64_t lane, int64_t count) const {
   const int64_t begin = begin_of(lane, count);
   return {begin, begin_of(lane + 1, count),
-          any_shape_ ? lane * kChunksOfLane : begin / chunk(count)};
+          equal_ ? lane * kChunksOfLane : begin / chunk(count)};
 }
 
 int64_t BatchCut::filled(int64_t count) const {

@@ -9,13 +9,13 @@ namespace kith {
 /// How the pictures of a batch are divided into lanes: at multiples of
 /// `sub_batch`, so that the chunks are those of one lane and whole chunks
 /// belong to lanes; but a chunk is never longer than an equal share of the
-/// batch.
+/// batch. Or, where chunks are not known before, into equal shares.
 class BatchCut {
  public:
-  /// `sub_batch` as in TrainOptions. `any_shape`: chunks are not known before
-  /// the pictures are loaded, so lanes are equal shares. `ranks` must outlive
-  /// it.
-  BatchCut(int64_t sub_batch, bool any_shape, const Lanes& lanes,
+  /// `sub_batch` as in TrainOptions. `equal`: lanes are equal shares; so for
+  /// pictures of any shape, whose chunks are known once they are loaded, and
+  /// for lanes that run in step. `ranks` must outlive it.
+  BatchCut(int64_t sub_batch, bool equal, const Lanes& lanes,
            Communicator& ranks);
 
   const Lanes& lanes() const { return lanes_; }
@@ -41,7 +41,7 @@ class BatchCut {
   int64_t begin_of(int64_t lane, int64_t count) const;
 
   int64_t sub_batch_;
-  bool any_shape_;
+  bool equal_;
   Lanes lanes_;
   Communicator& ranks_;
 };

@@ -26,7 +26,20 @@ void check_has_images(const TrainingSplit& split, const RunConfig& config) {
 }
 
 void check_fit(const TrainOptions& train, const Sampler& sampler,
-               const EmbeddingNet& net) {
+               const EmbeddingNet& net, const Communicator& ranks) {
+  if (net.options().bn == "sync" && train.lanes > 0) {
+    throw ConfigError(
+        "'model.bn' is sync, so statistics are those of all ranks together and "
+        "depend on their number, and with 'train.lanes' nothing does: set it "
+        "to 0, or 'model.bn' to train or stats");
+  }
+  if (net.options().bn == "sync" && net.input().any_shape() &&
+      ranks.size() > 1) {
+    throw ConfigError(
+        "'model.bn' is sync, so ranks run their chunks in step, and with "
+        "'model.input.long_side' they have different numbers of them: set "
+        "'model.bn' to train or stats");
+  }
   if (sampler.wants_pool() && train.mixup > 0) {
     throw ConfigError(
         "'train.mixup' gives embeddings of mixed pictures, and this sampler "

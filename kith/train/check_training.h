@@ -14,7 +14,7 @@ void check_has_images(const TrainingSplit& split, const RunConfig& config);
 
 /// ConfigError if parts that are right by themselves do not go together.
 void check_fit(const TrainOptions& train, const Sampler& sampler,
-               const EmbeddingNet& net);
+               const EmbeddingNet& net, const Communicator& ranks);
 
 /// What would only be found after the first epochs, when the network is
 /// evaluated: ConfigError or DataError. Warns of traps in the log.

@@ -128,15 +128,49 @@ void Multistage::cut_into_chunks() {
     const int64_t numbers = numbers_of(parts_[i].pixels);
     const int64_t most =
         sub_batch_ == 0 ? count : as_many(sub_batch_, item_, numbers);
-    for (int64_t begin = 0; begin < count; begin += most) {
-      const int64_t here = std::min(most, count - begin);
-      chunks_.push_back({i, begin, here, here * numbers});
+    if (in_step_ != nullptr) {
+      KITH_ASSERT(parts_.size() == 1);
+      const int64_t chunks = sub_batch_ == 0 ? 1 : chunks_in_step(count, most);
+      for (int64_t n = 0; n < chunks; ++n) {
+        const int64_t begin = count * n / chunks;
+        const int64_t here = count * (n + 1) / chunks - begin;
+        chunks_.push_back({i, begin, here, here * numbers});
+      }
+    } else {
+      for (int64_t begin = 0; begin < count; begin += most) {
+        const int64_t here = std::min(most, count - begin);
+        chunks_.push_back({i, begin, here, here * numbers});
+      }
     }
     const std::vector<int64_t>& positions = parts_[i].positions;
     order.insert(order.end(), positions.begin(), positions.end());
   }
   const bool in_order = std::is_sorted(order.begin(), order.end());
   order_ = in_order ? Tensor() : torch::tensor(order, torch::kLong).to(device_);
+}
+
+/// As many as the rank needs that has the most pictures, if this one has
+/// `count` and a chunk at most `most`.
+int64_t Multistage::chunks_in_step(int64_t count, int64_t most) const {
+  const Tensor counts = in_step_->all_gather(torch::full({1}, count));
+  const int64_t chunks = (counts.max().item<int64_t>() + most - 1) / most;
+  if (counts.min().item<int64_t>() < chunks) {
+    throw RunError(
+        "ranks that share the statistics of batch norm (model.bn: sync) need "
+        "the same number of chunks, but of " +
+        std::to_string(counts.sum().item<int64_t>()) +
+        " pictures a rank has no more than " +
+        std::to_string(counts.min().item<int64_t>()) +
+        ": use larger batches or a larger train.sub_batch");
+  }
+  return chunks;
+}
+
+/// Whether this rank keeps a graph: if all in step do.
+bool Multistage::all_keep(bool keep) const {
+  if (in_step_ == nullptr) return keep;
+  const Tensor all = in_step_->all_gather(torch::full({1}, keep ? 1 : 0));
+  return all.min().item<int64_t>() > 0;
 }
 
 Tensor Multistage::pixels_of(const Chunk& chunk) const {
@@ -201,7 +235,7 @@ Tensor Multistage::embed(std::vector<Part> parts, uint64_t seed,
     const int64_t numbers = chunks_[chunk].numbers;
     // The first chunks keep their graphs: backward() frees these before it
     // computes the others again.
-    keep = keep && (keep_ == KeepGraphs::kAll || fits(numbers));
+    keep = keep && (keep_ == KeepGraphs::kAll || all_keep(fits(numbers)));
     const torch::AutoGradMode with_graph(keep);
     const int64_t before = memory_in_use();
     const Tensor output = forward(chunk, here);

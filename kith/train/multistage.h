@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kith/core/tensor.h"
+#include "kith/distributed/communicator.h"
 #include "kith/models/embedding_net.h"
 
 namespace kith {
@@ -88,6 +89,11 @@ class Multistage {
   Multistage(const OwnNetwork& network, c10::Device device, int64_t sub_batch,
              KeepGraphs keep = KeepGraphs::kAuto);
 
+  /// From now on every rank has the same number of chunks in a batch, and they
+  /// run in step, forward and backward: for a network whose batch norm shares
+  /// its statistics. Pictures have one size then. `ranks` must outlive it.
+  void keep_step(Communicator& ranks) { in_step_ = &ranks; }
+
   /// M pictures in all -> [M, dim], a leaf that wants a gradient. The pictures
   /// must stay until backward() is done. With mixup there is one part. `first`:
   /// if these are a part of a larger batch, its chunks before them.
@@ -128,6 +134,8 @@ class Multistage {
   };
 
   void cut_into_chunks();
+  int64_t chunks_in_step(int64_t count, int64_t most) const;
+  bool all_keep(bool keep) const;
   Tensor pixels_of(const Chunk& chunk) const;
   Upload start_upload(size_t chunk) const;
   Tensor draw_all_partners(const Mixup& mixup) const;
@@ -143,6 +151,7 @@ class Multistage {
   c10::Device device_;
   int64_t sub_batch_;
   KeepGraphs keep_;
+  Communicator* in_step_ = nullptr;  ///< Null: chunks run on their own.
 
   std::vector<Part> parts_;  ///< The batch; empty between batches.
   std::vector<Chunk> chunks_;

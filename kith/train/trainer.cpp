@@ -10,6 +10,7 @@
 #include "kith/core/number_text.h"
 #include "kith/core/timer.h"
 #include "kith/data/cache.h"
+#include "kith/models/shared_norm.h"
 #include "kith/ops/upload.h"
 #include "kith/train/check_training.h"
 #include "kith/train/eval_table.h"
@@ -96,15 +97,16 @@ Trainer::Trainer(Training training, const DataSet& data,
   check_has_images(*split_, config_);
   const auto seed = static_cast<uint64_t>(config_.train.seed);
   config_.train.check_ranks(ranks.size());
+  const bool in_step = net_->options().bn == "sync" && ranks.size() > 1;
   cut_ = std::make_unique<BatchCut>(config_.train.sub_batch,
-                                    net_->input().any_shape(),
+                                    net_->input().any_shape() || in_step,
                                     Lanes(config_.train.lanes, ranks), ranks);
   FeedParts feed{*split_, *cache_,
                  parts.sampler.make(split_->sampler_input(seed)), *cut_};
   for (const auto& step : parts.augment) {
     feed.augmentations.push_back(step.make());
   }
-  check_fit(config_.train, *feed.sampler, *net_);
+  check_fit(config_.train, *feed.sampler, *net_, ranks);
   feed.input = net_->input();
   feed.loader = loader_options(config_.train, device, ranks);
   feed.seed = seed;
@@ -112,6 +114,7 @@ Trainer::Trainer(Training training, const DataSet& data,
   schedule_ = parts.schedule.make();
   evaluator_ = std::make_unique<Evaluator>(data, evaluation_by(ranks));
   make_optimizer(parts);
+  share_statistics(*net_, ranks);
   step_ = std::make_unique<TrainingStep>(
       StepParts{*net_, *objective_, *optimizer_, *schedule_, *split_, *feed_,
                 *guard_, *cut_},
@@ -133,7 +136,7 @@ Trainer::Trainer(Training training, const DataSet& data,
   }
 }
 
-Trainer::~Trainer() = default;
+Trainer::~Trainer() { share_statistics(*net_, alone()); }
 
 EvaluatorOptions Trainer::evaluation_by(Communicator& ranks) const {
   EvaluatorOptions options =

@@ -73,11 +73,16 @@ Phase PhaseMeter::lap() {
 
 TrainingStep::TrainingStep(const StepParts& parts, const TrainOptions& options,
                            c10::Device device)
-    : parts_(parts), options_(options), device_(device) {
+    : parts_(parts),
+      options_(options),
+      device_(device),
+      in_step_(parts.net.options().bn == "sync" &&
+               parts.cut.ranks().size() > 1) {
   const Lanes& lanes = parts.cut.lanes();
   for (int64_t lane = lanes.first; lane < lanes.last; ++lane) {
     lanes_.emplace_back(parts.net, device, options.sub_batch,
                         parse_keep_graphs(options.keep_graphs));
+    if (in_step_) lanes_.back().keep_step(parts.cut.ranks());
   }
 }
 
@@ -203,8 +208,17 @@ Tensor TrainingStep::embed(const Batch& batch, const BatchLanes& lanes,
                            uint64_t seed, const std::optional<Mixup>& mixup,
                            ObjectiveInput& input) {
   Communicator& ranks = lanes.ranks;
-  LaneStatistics statistics(gathered_statistics(parts_.net), lanes.lanes,
-                            ranks);
+  if (in_step_ && parts_.cut.filled(batch.count()) < lanes.lanes.count) {
+    throw RunError(
+        "ranks that share the statistics of batch norm (model.bn: sync) need a "
+        "picture each, but a batch has " +
+        std::to_string(batch.count()) + " for " +
+        std::to_string(lanes.lanes.count) + " ranks");
+  }
+  // Shared ones are the same everywhere.
+  LaneStatistics statistics(
+      in_step_ ? std::vector<Tensor>() : gathered_statistics(parts_.net),
+      lanes.lanes, ranks);
   std::vector<Tensor> embeddings, partners;
   for (size_t i = 0; i < lanes_.size(); ++i) {
     const BatchCut::Lane lane = lane_of(i, batch.count());

@@ -80,7 +80,8 @@ class TrainingStep {
   TrainOptions options_;
   c10::Device device_;
   std::vector<Multistage> lanes_;  ///< This rank's.
-  bool halved_ = false;            ///< Memory ran out once.
+  bool in_step_;         ///< Ranks share the statistics of batch norm.
+  bool halved_ = false;  ///< Memory ran out once.
 };
 
 }  // namespace kith

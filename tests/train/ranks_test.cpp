@@ -132,6 +132,47 @@ TEST_F(TrainingOnRanks, WithASamplerThatChoosesByEmbeddings) {
   expect_that_of_one({"sampler={name: frechet, batch: 16, pool: 32}"});
 }
 
+/// Chunks of all ranks together have the statistics of one rank's whole batch:
+/// the losses are those of one.
+TEST_F(TrainingOnRanks, WithSharedStatisticsOfBatchNorm) {
+  const Left one = trained({"model.bn=train"}, 1);
+  for (const int64_t size : {1, 2, 3, 4, 8}) {
+    SCOPED_TRACE(std::to_string(size) + " ranks");
+    const Left all = trained({"model.bn=sync"}, size);
+    ASSERT_EQ(all.losses.size(), one.losses.size());
+    for (size_t i = 0; i < one.losses.size(); ++i) {
+      EXPECT_NEAR(all.losses[i].second, one.losses[i].second, 1e-4) << i;
+    }
+  }
+}
+
+/// Batches of 16 on 3 ranks are 5, 5 and 6 pictures, in chunks of at most 2.
+TEST_F(TrainingOnRanks, RunInStepWhereSharesAreNotEqual) {
+  for (const std::string keep : {"none", "all", "auto"}) {
+    SCOPED_TRACE(keep);
+    const TempDir folder;
+    const RunConfig config = tiny_config(
+        {"model.bn=sync", "train.sub_batch=2", "train.keep_graphs=" + keep});
+    EXPECT_THAT(train(config, 3, folder), Each(""));
+    // The statistics of a chunk do not depend on whether its graph is kept.
+    const Left kept = left_in(folder);
+    const Left again = trained({"model.bn=sync", "train.sub_batch=2"}, 3);
+    EXPECT_EQ(kept.losses, again.losses);
+  }
+}
+
+TEST_F(TrainingOnRanks, SharedStatisticsRefuseWhatTheyCannotBe) {
+  const TempDir folder;
+  EXPECT_THAT(train(tiny_config({"model.bn=sync", "train.lanes=2"}), 2, folder),
+              Each(HasSubstr("'model.bn' is sync, so statistics are those of "
+                             "all ranks together")));
+  const TempDir other;
+  EXPECT_THAT(
+      train(tiny_config({"model.bn=sync", "train.sub_batch=1"}), 3, other),
+      Each(HasSubstr("the same number of chunks, but of 16 pictures a rank has "
+                     "no more than 5")));
+}
+
 TEST_F(TrainingOnRanks, WithLanesGivesTheSameBytes) {
   for (const std::vector<std::string>& changes :
        std::vector<std::vector<std::string>>{
