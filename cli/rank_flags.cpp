@@ -44,7 +44,8 @@ void RankFlags::add_to(CLI::App& command) {
       ->check(integer(1, 1024));
   command
       .add_option("--engine", engine,
-                  "What ranks send with: auto, gloo, nccl or mpi")
+                  "What ranks send with: auto, gloo, nccl or mpi; one that is "
+                  "named serves a single rank too")
       ->capture_default_str();
   command
       .add_option("--timeout", timeout,

@@ -8,6 +8,7 @@ class OneRank final : public Communicator {
  public:
   OneRank() : Communicator(0, 1) {}
   std::string engine() const override { return "none"; }
+  bool is_alone() const override { return true; }
 
  private:
   void gather_equal(const Tensor&, Tensor&) override { KITH_ASSERT(false); }

@@ -114,7 +114,7 @@ Tensor Communicator::gather_one_by_one(const CallHeader& call,
 
 Tensor Communicator::all_gather(const Tensor& mine) {
   TORCH_CHECK_VALUE(mine.dim() > 0, "all_gather takes rows, not a scalar");
-  if (size_ == 1) return mine;
+  if (is_alone()) return mine;
   const at::NoGradGuard no_grad;
   const Tensor rows = staged(mine);
   const CallHeader call(CallKind::kAllGather, rows);
@@ -141,7 +141,7 @@ Tensor Communicator::exchange(const Tensor& rows,
                         sum_of(counts) == rows.size(0),
                     "exchange: the numbers of rows for the ranks give ",
                     sum_of(counts), ", but there are ", rows.size(0));
-  if (size_ == 1) return rows;
+  if (is_alone()) return rows;
   const at::NoGradGuard no_grad;
   Blocks blocks;
   const Tensor mine = staged(rows);
@@ -170,20 +170,20 @@ Tensor Communicator::exchange(const Tensor& rows,
 }
 
 Tensor Communicator::all_reduce(const Tensor& mine) {
-  if (size_ == 1) return mine;
+  if (is_alone()) return mine;
   LaneSum sum(Lanes(size_, *this), *this);
   sum.add(mine);
   return sum.total();
 }
 
 void Communicator::agree_on_sum(const Tensor& mine) {
-  if (size_ > 1) agree(CallHeader(CallKind::kSum, mine));
+  if (!is_alone()) agree(CallHeader(CallKind::kSum, mine));
 }
 
 void Communicator::broadcast(Tensor& tensor, int64_t root) {
   TORCH_CHECK_VALUE(root >= 0 && root < size_, "broadcast from rank ", root,
                     " of ", size_, " ranks");
-  if (size_ == 1) return;
+  if (is_alone()) return;
   const at::NoGradGuard no_grad;
   Tensor buffer = staged(tensor);
   CallHeader call(CallKind::kBroadcast, buffer);
@@ -202,7 +202,7 @@ void Communicator::broadcast(Tensor& tensor, int64_t root) {
 std::string Communicator::broadcast(const std::string& text, int64_t root) {
   TORCH_CHECK_VALUE(root >= 0 && root < size_, "broadcast from rank ", root,
                     " of ", size_, " ranks");
-  if (size_ == 1) return text;
+  if (is_alone()) return text;
   CallHeader call(CallKind::kBroadcastText);
   call.root = root;
   call.sizes[0] = static_cast<int64_t>(text.size());
@@ -222,7 +222,7 @@ std::string Communicator::broadcast(const std::string& text, int64_t root) {
 
 void Communicator::barrier() {
   // Headers come from all, so all are here.
-  if (size_ > 1) agree(CallHeader(CallKind::kBarrier));
+  if (!is_alone()) agree(CallHeader(CallKind::kBarrier));
 }
 
 }  // namespace kith

@@ -128,14 +128,14 @@ std::vector<CallHeader> Communicator::agree(CallHeader mine,
 }
 
 void Communicator::tell_no_memory() {
-  if (size_ == 1) return;
+  if (is_alone()) return;
   CallHeader call(CallKind::kNone);
   call.status = CallStatus::kNoMemory;
   agree(call);
 }
 
 void Communicator::tell_failure(const std::string& reason) noexcept {
-  if (size_ == 1 || is_lost()) return;
+  if (is_alone() || is_lost()) return;
   try {
     const std::string why = reason.substr(0, kMostReasonBytes);
     leave_word(why);

@@ -47,7 +47,8 @@ struct CallHeader;
 /// Tensors may be on any device; an engine that cannot send from there sends
 /// from where it can. Nothing here records gradients.
 ///
-/// One rank alone costs nothing: every function returns what it was given.
+/// One rank alone costs nothing: every function returns what it was given. One
+/// rank of an engine sends to itself, on the same way as several.
 class Communicator {
  public:
   virtual ~Communicator();
@@ -57,6 +58,9 @@ class Communicator {
   int64_t rank() const { return rank_; }
   int64_t size() const { return size_; }
   bool is_first() const { return rank_ == 0; }
+
+  /// One rank without an engine: nothing has to be sent or divided.
+  virtual bool is_alone() const { return false; }
 
   /// How many of them share this machine's memory; all, unless said otherwise.
   int64_t ranks_here() const { return ranks_here_; }

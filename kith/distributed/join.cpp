@@ -126,7 +126,7 @@ std::string choose_engine(const RankPlace& place, const JoinOptions& options,
   if (engine == "nccl" && !options.device.is_cuda()) {
     throw ConfigError("the engine nccl needs the device cuda");
   }
-  if (engine != "mpi" && !has_meeting_place(place)) {
+  if (engine != "mpi" && place.size > 1 && !has_meeting_place(place)) {
     throw ConfigError(
         "the engine " + engine +
         " needs MASTER_ADDR and MASTER_PORT in the environment: where rank 0 "
@@ -137,7 +137,7 @@ std::string choose_engine(const RankPlace& place, const JoinOptions& options,
 
 std::unique_ptr<Communicator> join_ranks(const RankPlace& place,
                                          const JoinOptions& options) {
-  if (place.size == 1) return make_alone();
+  if (place.size == 1 && options.engine == "auto") return make_alone();
   const JoinOptions complete = with_defaults(options);
   const auto gpus = static_cast<int64_t>(torch::cuda::device_count());
   const std::string engine =

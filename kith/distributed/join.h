@@ -26,7 +26,8 @@ struct JoinOptions {
 };
 
 /// Finds the other ranks. Returns when all have come, or throws: ConfigError if
-/// there is no such engine, RunError if a rank cannot be reached.
+/// there is no such engine, RunError if a rank cannot be reached. One rank is
+/// alone(), unless an engine is named: then it takes the way of several.
 std::unique_ptr<Communicator> join_ranks(const RankPlace& place,
                                          const JoinOptions& options);
 

@@ -124,7 +124,7 @@ Tensor LaneSum::total() {
   KITH_ASSERT(next_ == lanes_.last && !nodes_.empty());
   const at::NoGradGuard no_grad;
   const Tensor& first = nodes_.front().sum;
-  if (ranks_.size() == 1) return first;
+  if (ranks_.is_alone()) return first;
   const std::vector<Span> nodes = all_nodes(lanes_, ranks_.size());
   std::vector<Tensor> sums;
   for (const Node& node : nodes_) sums.push_back(node.sum);

@@ -150,7 +150,7 @@ MetricValue named_value(const NamedMetric& named, double value) {
 
 /// Rounding may differ between processors: all take those of the first rank.
 void take_from_first(std::vector<double>& values, Communicator& ranks) {
-  if (ranks.size() == 1) return;
+  if (ranks.is_alone()) return;
   Tensor shared = torch::tensor(values, torch::kDouble);
   ranks.broadcast(shared);
   const double* data = shared.data_ptr<double>();

@@ -140,7 +140,7 @@ void Whitening::save(const std::string& path) const {
 }
 
 void Whitening::take_from_first(Communicator& ranks) {
-  if (ranks.size() == 1) return;
+  if (ranks.is_alone()) return;
   ranks.broadcast(mean_);
   ranks.broadcast(projection_);
 }

@@ -84,7 +84,7 @@ class DividedRows final : public Rows::Source {
 }  // namespace
 
 Rows shared_rows(const Tensor& mine, Communicator& ranks) {
-  if (ranks.size() == 1) return mine;
+  if (ranks.is_alone()) return mine;
   const Rows rows(mine);
   const Tensor counts =
       ranks.all_gather(torch::tensor({rows.count()}, torch::kLong));
@@ -96,7 +96,7 @@ Rows shared_rows(const Tensor& mine, Communicator& ranks) {
 }
 
 Rows divided_rows(const Rows& all, Communicator& ranks) {
-  if (ranks.size() == 1) return all;
+  if (ranks.is_alone()) return all;
   const int64_t first = all.count() * ranks.rank() / ranks.size();
   const int64_t last = all.count() * (ranks.rank() + 1) / ranks.size();
   const Rows mine(std::make_shared<RowRange>(all, first, last - first));

@@ -18,7 +18,7 @@ void tell_of_exception(Communicator& ranks) noexcept;
 /// this rank: their next call is a RankError.
 template <class F>
 auto telling(Communicator& ranks, const F& f) {
-  if (ranks.size() == 1) return f();
+  if (ranks.is_alone()) return f();
   try {
     return f();
   } catch (...) {

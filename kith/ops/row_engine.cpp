@@ -104,7 +104,7 @@ class Walk {
  private:
   static bool is_divided(const RowInput& input) {
     return input.lanes != nullptr && !input.columns.defined() &&
-           input.lanes->lanes.count > 1;
+           (input.lanes->lanes.count > 1 || !input.lanes->ranks.is_alone());
   }
 
   /// `value`, or NaN if a vector has a NaN or infinity or is too large to be
@@ -366,7 +366,7 @@ class Walk {
   /// What each rank's rows know after the first walk, for all ranks.
   void gather_states() {
     Communicator& ranks = share_->ranks();
-    if (ranks.size() == 1) return;
+    if (ranks.is_alone()) return;
     const Stretch& own = share_->own();
     if (sizes_.fields > 0) {
       fields_.copy_(

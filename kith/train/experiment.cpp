@@ -51,7 +51,7 @@ template <class Look>
 void leave_out_by_first(DataSet& data, Communicator& ranks, const Look& look) {
   if (!data.skips_broken()) return;
   if (ranks.is_first()) look();
-  if (ranks.size() == 1) return;
+  if (ranks.is_alone()) return;
   OrderedJson list = OrderedJson::array();
   if (ranks.is_first()) {
     for (const BrokenImage& image : data.left_out()) {

@@ -1,116 +1,249 @@
 #include "kith/train/gradient_sum.h"
 
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
 #include <utility>
 
+#include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/variable.h>
 #include <torch/torch.h>
+
+#include "kith/ops/stream.h"
 
 namespace kith {
 namespace {
 
-int64_t numbers_in(const std::vector<Tensor>& tensors) {
-  int64_t count = 0;
-  for (const Tensor& tensor : tensors) count += tensor.numel();
-  return count;
+/// A bucket is full with this. Smaller ones are sooner on their way, but each
+/// takes a few rounds between the ranks.
+constexpr int64_t kBucketBytes = 8 << 20;
+
+int64_t bytes_of_gradient(const Tensor& parameter) {
+  return parameter.numel() * static_cast<int64_t>(parameter.element_size());
 }
 
 }  // namespace
 
-GradientSum::GradientSum(std::vector<Tensor> parameters, const Lanes& lanes,
-                         Communicator& ranks)
-    : parameters_(std::move(parameters)), sum_(lanes, ranks) {}
-
-/// All gradients behind each other, and for each whether there is one.
-void GradientSum::add_lane() {
-  if (parameters_.empty()) return;
-  const torch::NoGradGuard no_grad;
-  const auto count = static_cast<int64_t>(parameters_.size());
-  std::vector<float> has;
-  Tensor flat = torch::empty({numbers_in(parameters_) + count},
-                             parameters_.front().options());
-  int64_t begin = 0;
-  for (Tensor& parameter : parameters_) {
-    Tensor& grad = parameter.mutable_grad();
-    Tensor part = flat.narrow(0, begin, parameter.numel());
-    if (grad.defined()) {
-      part.view_as(parameter).copy_(grad);
-    } else {
-      part.zero_();
-    }
-    has.push_back(grad.defined() ? 1 : 0);
-    begin += parameter.numel();
-    grad.reset();
+/// Some of the parameters, whose gradients are sent behind each other.
+class GradientSum::Bucket {
+ public:
+  Bucket(std::vector<Tensor> parameters, const Lanes& lanes,
+         Communicator& ranks)
+      : parameters_(std::move(parameters)), sum_(lanes, ranks) {
+    for (const Tensor& parameter : parameters_) numbers_ += parameter.numel();
   }
-  flat.narrow(0, begin, count).copy_(torch::tensor(has));
-  sum_.add(std::move(flat));
+
+  const std::vector<Tensor>& parameters() const { return parameters_; }
+
+  /// A copy of the gradients, which are gone then: all behind each other, and
+  /// for each whether there is one.
+  Tensor take() {
+    const torch::NoGradGuard no_grad;
+    const auto count = static_cast<int64_t>(parameters_.size());
+    std::vector<float> has;
+    Tensor flat =
+        torch::empty({numbers_ + count}, parameters_.front().options());
+    int64_t begin = 0;
+    for (Tensor& parameter : parameters_) {
+      Tensor& grad = parameter.mutable_grad();
+      Tensor part = flat.narrow(0, begin, parameter.numel());
+      if (grad.defined()) {
+        part.view_as(parameter).copy_(grad);
+      } else {
+        part.zero_();
+      }
+      has.push_back(grad.defined() ? 1 : 0);
+      begin += parameter.numel();
+      grad.reset();
+    }
+    flat.narrow(0, begin, count).copy_(torch::tensor(has));
+    return flat;
+  }
+
+  void add(Tensor lane) { sum_.add(std::move(lane)); }
+
+  /// Between the ranks.
+  void add_up() { total_ = sum_.total(); }
+
+  void put_back() {
+    const torch::NoGradGuard no_grad;
+    const auto count = static_cast<int64_t>(parameters_.size());
+    const Tensor has = total_.narrow(0, numbers_, count).cpu().to(at::kFloat);
+    int64_t begin = 0;
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      Tensor& parameter = parameters_[i];
+      if (has.data_ptr<float>()[i] > 0) {
+        parameter.mutable_grad() =
+            total_.narrow(0, begin, parameter.numel()).view_as(parameter);
+      }
+      begin += parameter.numel();
+    }
+  }
+
+  const Tensor& total() const { return total_; }
+
+ private:
+  std::vector<Tensor> parameters_;
+  int64_t numbers_ = 0;  ///< Of all gradients.
+  LaneSum sum_;
+  Tensor total_;
+};
+
+/// Sends buckets, one after another, while a backward pass fills them.
+class GradientSum::Sender : public std::enable_shared_from_this<Sender> {
+ public:
+  explicit Sender(const std::vector<std::shared_ptr<Bucket>>& buckets)
+      : device_(buckets.front()->parameters().front().device()) {
+    for (const auto& bucket : buckets) {
+      entries_.push_back(
+          {bucket, bucket->parameters().size(), {}, {}, {}, false});
+    }
+  }
+
+  ~Sender() { stop(); }
+
+  /// Hears of each gradient that is complete.
+  void start() {
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      for (const Tensor& parameter : entries_[i].bucket->parameters()) {
+        auto node = torch::autograd::impl::grad_accumulator(parameter);
+        node->add_post_hook(std::make_unique<Hook>(weak_from_this(), i));
+        nodes_.push_back(std::move(node));
+      }
+    }
+    thread_ = std::thread([this] { send(); });
+  }
+
+  /// The pass is over: what it did not come to is sent too.
+  void finish() {
+    nodes_.clear();
+    for (Entry& entry : entries_) {
+      if (!entry.is_taken) take(entry);
+    }
+    thread_.join();
+    if (error_) std::rethrow_exception(error_);
+    for (const Entry& entry : entries_) {
+      entry.sent.wait();
+      use_on_this_stream(entry.bucket->total());
+    }
+  }
+
+ private:
+  struct Entry {
+    std::shared_ptr<Bucket> bucket;
+    size_t missing;  ///< Gradients.
+    Tensor gradients;
+    StreamPoint taken;
+    StreamPoint sent;
+    bool is_taken;
+  };
+
+  struct Hook : torch::autograd::FunctionPostHook {
+    Hook(std::weak_ptr<Sender> to, size_t entry)
+        : sender(std::move(to)), entry(entry) {}
+
+    torch::autograd::variable_list operator()(
+        const torch::autograd::variable_list& outputs,
+        const torch::autograd::variable_list& /*inputs*/) override {
+      if (const auto here = sender.lock()) here->count(here->entries_[entry]);
+      return outputs;
+    }
+
+    std::weak_ptr<Sender> sender;
+    size_t entry;
+  };
+
+  void count(Entry& entry) {
+    if (--entry.missing == 0) take(entry);
+  }
+
+  void take(Entry& entry) {
+    Tensor gradients = entry.bucket->take();
+    StreamPoint taken(device_);
+    const std::lock_guard lock(mutex_);
+    entry.gradients = std::move(gradients);
+    entry.taken = taken;
+    entry.is_taken = true;
+    changed_.notify_one();
+  }
+
+  void send() {
+    try {
+      const OwnStream beside(device_);
+      for (Entry& entry : entries_) {
+        Tensor gradients;
+        {
+          std::unique_lock lock(mutex_);
+          changed_.wait(lock, [&] { return entry.is_taken || is_stopped_; });
+          if (is_stopped_) return;
+          gradients = std::exchange(entry.gradients, Tensor());
+        }
+        entry.taken.wait();
+        use_on_this_stream(gradients);
+        entry.bucket->add(std::move(gradients));
+        entry.bucket->add_up();
+        entry.sent = StreamPoint(device_);
+      }
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+  }
+
+  /// After an error: what is on its way comes to its end, for the others come
+  /// to it too.
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_stopped_ = true;
+      changed_.notify_one();
+    }
+    if (thread_.joinable()) thread_.join();
+  }
+
+  c10::Device device_;
+  std::vector<Entry> entries_;
+  std::vector<std::shared_ptr<torch::autograd::Node>> nodes_;
+  std::thread thread_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_stopped_ = false;
+  std::exception_ptr error_;
+};
+
+GradientSum::GradientSum(const std::vector<Tensor>& parameters,
+                         const Lanes& lanes, Communicator& ranks) {
+  std::vector<Tensor> some;
+  int64_t bytes = 0;
+  for (size_t i = parameters.size(); i-- > 0;) {
+    some.push_back(parameters[i]);
+    bytes += bytes_of_gradient(parameters[i]);
+    if (bytes < kBucketBytes && i > 0) continue;
+    buckets_.push_back(
+        std::make_shared<Bucket>(std::exchange(some, {}), lanes, ranks));
+    bytes = 0;
+  }
+}
+
+GradientSum::~GradientSum() = default;
+
+void GradientSum::add_lane() {
+  for (const auto& bucket : buckets_) bucket->add(bucket->take());
+}
+
+void GradientSum::begin_last_pass() {
+  if (buckets_.empty()) return;
+  sender_ = std::make_shared<Sender>(buckets_);
+  sender_->start();
 }
 
 void GradientSum::finish() {
-  if (parameters_.empty()) return;
-  const torch::NoGradGuard no_grad;
-  const Tensor flat = sum_.total();
-  const auto count = static_cast<int64_t>(parameters_.size());
-  const int64_t numbers = flat.numel() - count;
-  const Tensor has = flat.narrow(0, numbers, count).cpu().to(at::kFloat);
-  int64_t begin = 0;
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    Tensor& parameter = parameters_[i];
-    if (has.data_ptr<float>()[i] > 0) {
-      parameter.mutable_grad() =
-          flat.narrow(0, begin, parameter.numel()).view_as(parameter);
-    }
-    begin += parameter.numel();
+  if (sender_) {
+    sender_->finish();
+  } else {
+    for (const auto& bucket : buckets_) bucket->add_up();
   }
-}
-
-LaneStatistics::LaneStatistics(std::vector<Tensor> buffers, const Lanes& lanes,
-                               Communicator& ranks)
-    : buffers_(std::move(buffers)), sum_(lanes, ranks) {
-  if (lanes.count == 1) buffers_.clear();
-  if (!buffers_.empty()) before_ = values();
-}
-
-/// In double, which holds floats and counters alike.
-Tensor LaneStatistics::values() const {
-  std::vector<Tensor> flat;
-  for (const Tensor& buffer : buffers_) {
-    flat.push_back(buffer.flatten().to(at::kDouble));
-  }
-  return torch::cat(flat);
-}
-
-void LaneStatistics::set(const Tensor& values) {
-  const torch::NoGradGuard no_grad;
-  int64_t begin = 0;
-  for (const Tensor& buffer : buffers_) {
-    // Unseen by graphs that were kept: backward through batch norm in training
-    // does not read them.
-    buffer.variable_data().copy_(
-        values.narrow(0, begin, buffer.numel()).view_as(buffer));
-    begin += buffer.numel();
-  }
-}
-
-void LaneStatistics::begin_lane() {
-  if (!buffers_.empty()) set(before_);
-}
-
-void LaneStatistics::end_lane(bool counts) {
-  if (buffers_.empty()) return;
-  const Tensor change = values() - before_;
-  sum_.add(counts ? change : torch::zeros_like(change));
-}
-
-void LaneStatistics::finish(int64_t lanes) {
-  if (buffers_.empty()) return;
-  const Tensor change = sum_.total();
-  int64_t begin = 0;
-  for (const Tensor& buffer : buffers_) {
-    if (buffer.is_floating_point()) {
-      change.narrow(0, begin, buffer.numel()).div_(static_cast<double>(lanes));
-    }
-    begin += buffer.numel();
-  }
-  set(before_ + change);
+  for (const auto& bucket : buckets_) bucket->put_back();
 }
 
 }  // namespace kith

@@ -1,54 +1,45 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "kith/distributed/lanes.h"
 
 namespace kith {
 
-/// Adds up what the lanes of a step give for the same tensors: gradients of
-/// parameters, or statistics of batch norm. The sum is that of LaneSum, the
-/// same to the bit for any number of ranks.
+/// Adds up the gradients that the lanes of a step give for the same parameters.
+/// The sum is that of LaneSum, the same to the bit for any number of ranks.
+///
+/// Parameters that follow each other are sent together, the last ones first:
+/// backward passes come to them first. So what the last pass has finished is
+/// on its way while that still runs, by a thread of its own.
 class GradientSum {
  public:
   /// Of parameters that share their device. `ranks` must outlive it.
-  GradientSum(std::vector<Tensor> parameters, const Lanes& lanes,
+  GradientSum(const std::vector<Tensor>& parameters, const Lanes& lanes,
               Communicator& ranks);
+  ~GradientSum();
+  GradientSum(const GradientSum&) = delete;
+  GradientSum& operator=(const GradientSum&) = delete;
 
   /// Takes the gradients that this rank's next lane has given, and leaves none.
   void add_lane();
+
+  /// The same of this rank's last lane, called before its last backward pass.
+  /// Gradients are sent as that finishes them; until finish() nobody else may
+  /// use the ranks.
+  void begin_last_pass();
 
   /// When all lanes are in, puts the sums in their place. A parameter that got
   /// no gradient in any lane has none.
   void finish();
 
  private:
-  std::vector<Tensor> parameters_;
-  LaneSum sum_;
-};
+  class Bucket;
+  class Sender;
 
-/// Batch norm that gathers statistics: every lane goes on from those before the
-/// step, and after it they are the mean of what the lanes have, counters the
-/// sum. Of one lane they are what that gathers.
-class LaneStatistics {
- public:
-  /// `buffers` of a network (see gathered_statistics); none: does nothing.
-  LaneStatistics(std::vector<Tensor> buffers, const Lanes& lanes,
-                 Communicator& ranks);
-
-  void begin_lane();
-  /// `counts`: whether the lane had pictures.
-  void end_lane(bool counts);
-  /// When all lanes are in; `lanes` of them had pictures.
-  void finish(int64_t lanes);
-
- private:
-  Tensor values() const;
-  void set(const Tensor& values);
-
-  std::vector<Tensor> buffers_;
-  Tensor before_;
-  LaneSum sum_;
+  std::vector<std::shared_ptr<Bucket>> buckets_;  ///< In the order of sending.
+  std::shared_ptr<Sender> sender_;                ///< Null: sent by finish().
 };
 
 }  // namespace kith

@@ -253,7 +253,8 @@ Tensor Multistage::embed(std::vector<Part> parts, uint64_t seed,
   return all.requires_grad_();
 }
 
-void Multistage::backward(const Tensor& gradient) {
+void Multistage::backward(const Tensor& gradient,
+                          const std::function<void()>& before_last) {
   TORCH_CHECK_VALUE(!parts_.empty(), "backward() needs a batch: embed() one");
   const int64_t count = std::accumulate(
       chunks_.begin(), chunks_.end(), int64_t{0},
@@ -267,7 +268,11 @@ void Multistage::backward(const Tensor& gradient) {
   for (const Chunk& chunk : chunks_) counts.push_back(chunk.count);
   const std::vector<Tensor> parts = rows.split_with_sizes(counts);
   const auto kept = static_cast<size_t>(kept_);
+  const auto tell = [&](size_t chunk) {
+    if (before_last && chunk + 1 == chunks_.size()) before_last();
+  };
   for (size_t chunk = 0; chunk < kept; ++chunk) {
+    tell(chunk);
     std::exchange(graphs_[chunk], Tensor()).backward(parts[chunk]);
   }
   if (kept < chunks_.size()) {
@@ -276,7 +281,9 @@ void Multistage::backward(const Tensor& gradient) {
     for (size_t chunk = kept; chunk < chunks_.size(); ++chunk) {
       const Tensor here = next.get();
       next = start_upload(chunk + 1);
-      forward(chunk, here).backward(parts[chunk]);
+      const Tensor output = forward(chunk, here);
+      tell(chunk);
+      output.backward(parts[chunk]);
     }
   }
   drop();

@@ -109,8 +109,10 @@ class Multistage {
   /// labels. Of the last batch; undefined if that was not mixed.
   const Tensor& partners() const { return partners_; }
 
-  /// Adds the parameters' gradients, given dL/dembeddings [M, dim].
-  void backward(const Tensor& gradient);
+  /// Adds the parameters' gradients, given dL/dembeddings [M, dim]. Before the
+  /// pass through the last chunk `before_last` is called, if it is there.
+  void backward(const Tensor& gradient,
+                const std::function<void()>& before_last = {});
 
   /// Forgets a batch between embed() and backward().
   void drop();

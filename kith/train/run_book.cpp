@@ -63,7 +63,7 @@ std::string best_text(const BestPoint& best) {
 
 /// All ranks take the first one's: one message for each type.
 void share(Communicator& ranks, const NamedTensors& tensors) {
-  if (ranks.size() == 1) return;
+  if (ranks.is_alone()) return;
   const torch::NoGradGuard no_grad;
   std::map<at::ScalarType, std::vector<Tensor>> by_type;
   for (const auto& [name, tensor] : tensors) {
@@ -157,7 +157,7 @@ void RunBook::begin() {
 
 bool RunBook::resume(const ResumeOptions& options) {
   Communicator& ranks = parts_.ranks;
-  if (ranks.size() == 1) return resume_here(options);
+  if (ranks.is_alone()) return resume_here(options);
   const bool resumed = writes() && resume_here(options);
   const std::string state = ranks.broadcast(resumed ? state_.dump() : "");
   if (state.empty()) return false;
@@ -177,7 +177,7 @@ void RunBook::share_weights() { share(parts_.ranks, parts_.net.state()); }
 
 void RunBook::share_state() {
   Communicator& ranks = parts_.ranks;
-  if (ranks.size() == 1) return;
+  if (ranks.is_alone()) return;
   const std::string state = ranks.broadcast(state_.dump());
   if (!writes()) state_.load(state, "rank 0");
   const torch::NoGradGuard no_grad;

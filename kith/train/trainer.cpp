@@ -228,14 +228,14 @@ void Trainer::tell_schedule() const {
 /// step.
 bool Trainer::is_stop_asked() const {
   const bool here = stop_ != nullptr && *stop_;
-  if (ranks_.size() == 1) return here;
+  if (ranks_.is_alone()) return here;
   const Tensor all = ranks_.all_gather(torch::full({1}, here ? 1 : 0));
   return all.sum().item<int64_t>() > 0;
 }
 
 /// Ranks that embed together cannot stop each for itself.
 StopRequest Trainer::stop_while_embedding() const {
-  return ranks_.size() == 1 ? stop_ : nullptr;
+  return ranks_.is_alone() ? stop_ : nullptr;
 }
 
 /// Keeps what was done and ends the run for now.
@@ -307,7 +307,7 @@ EvalResult Trainer::train_to_end() {
   }
   book_->write_metrics();
   log_info(totals_->summary());
-  if (ranks_.size() > 1) tell_ranks();
+  if (!ranks_.is_alone()) tell_ranks();
   return is_over && evaluates ? evaluate_now() : result;
 }
 

@@ -11,6 +11,7 @@
 #include "kith/core/memory.h"
 #include "kith/ops/gpu.h"
 #include "kith/train/gradient_sum.h"
+#include "kith/train/lane_statistics.h"
 
 namespace kith {
 namespace {
@@ -255,7 +256,7 @@ Tensor TrainingStep::embed(const Batch& batch, const BatchLanes& lanes,
 /// dL/dembeddings [M, D], right in the rows of this rank, through the network.
 void TrainingStep::back_propagate(const Tensor& gradient,
                                   const BatchLanes& lanes) {
-  if (lanes.lanes.count == 1) {
+  if (lanes.lanes.count == 1 && lanes.ranks.is_alone()) {
     lanes_.front().backward(gradient);
     return;
   }
@@ -263,16 +264,24 @@ void TrainingStep::back_propagate(const Tensor& gradient,
   for (const auto& [name, weight] : parts_.net.weights()) {
     if (weight.requires_grad()) weights.push_back(weight);
   }
-  GradientSum sum(std::move(weights), lanes.lanes, lanes.ranks);
+  GradientSum sum(weights, lanes.lanes, lanes.ranks);
+  // Batch norm in step uses the ranks during the pass.
+  const bool sends_early = !lanes.ranks.is_alone() && !in_step_;
   for (size_t i = 0; i < lanes_.size(); ++i) {
     const BatchCut::Lane lane = lane_of(i, gradient.size(0));
-    if (lane.begin < lane.end) {
-      lanes_[i].backward(gradient.slice(0, lane.begin, lane.end));
+    const bool has_pictures = lane.begin < lane.end;
+    const Tensor own = gradient.slice(0, lane.begin, lane.end);
+    if (i + 1 < lanes_.size() || !sends_early) {
+      if (has_pictures) lanes_[i].backward(own);
+      sum.add_lane();
+    } else if (has_pictures) {
+      lanes_[i].backward(own, [&] { sum.begin_last_pass(); });
+    } else {
+      sum.begin_last_pass();
     }
-    sum.add_lane();
   }
   sum.finish();
-  if (lanes.ranks.size() == 1) return;
+  if (lanes.ranks.is_alone()) return;
   // Every rank has the whole gradient of what the loss learns; but a GPU may
   // add up in any order, and ranks must not drift apart.
   for (const auto& [name, learnt] : parts_.objective.parameters()) {

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
@@ -55,7 +56,10 @@ RankStore::RankStore(const RankPlace& place, const std::string& engine,
       is_host_(place.rank == 0 && !place.store_is_kept &&
                place.store_file.empty()) {
   const Clock::time_point begin = Clock::now();
-  if (place.store_file.empty()) {
+  if (place.size == 1) {
+    own_ip_ = "127.0.0.1";
+    store_ = c10::make_intrusive<c10d::HashStore>();
+  } else if (place.store_file.empty()) {
     connect_to_address(timeout);
   } else {
     connect_to_file();

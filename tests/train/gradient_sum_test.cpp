@@ -1,0 +1,128 @@
+#include "kith/train/gradient_sum.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "tests/support/torch/rank_threads.h"
+#include "tests/support/torch/tensors.h"
+
+namespace kith {
+namespace {
+
+using ::testing::Each;
+
+/// Several buckets, one parameter that takes no part, and one that does so in
+/// lane 2 only.
+struct Net {
+  Net() {
+    for (const int64_t count : {1'500'000, 1'500'000, 5, 1'500'000, 7}) {
+      all.push_back(torch::ones({count}).requires_grad_());
+    }
+    all.push_back(torch::ones({3}).requires_grad_());  // unused
+    all.push_back(torch::ones({4}).requires_grad_());  // of lane 2
+  }
+
+  /// Numbers that add up to other bits in another order.
+  Tensor loss_of(int64_t lane) const {
+    Tensor sum = torch::zeros({});
+    for (size_t i = 0; i < 5; ++i) {
+      const Tensor scale =
+          random_normal({all[i].numel()}, static_cast<uint64_t>(10 * lane) + i)
+              .to(at::kFloat);
+      sum = sum + (all[i] * scale).sum();
+    }
+    return lane == 2 ? sum + 3 * all[6].sum() : sum;
+  }
+
+  std::vector<Tensor> all;
+};
+
+enum class Sent { kAtTheEnd, kEarly };
+
+/// The gradients that a rank has in the end.
+std::vector<Tensor> sum_of(Communicator& ranks, Sent sent, int64_t count = 4) {
+  const Net net;
+  const Lanes lanes(count, ranks);
+  GradientSum sum(net.all, lanes, ranks);
+  for (int64_t lane = lanes.first; lane < lanes.last; ++lane) {
+    const bool is_early = sent == Sent::kEarly && lane + 1 == lanes.last;
+    const Tensor loss = net.loss_of(lane);
+    if (is_early) sum.begin_last_pass();
+    loss.backward();
+    if (!is_early) sum.add_lane();
+  }
+  sum.finish();
+  std::vector<Tensor> gradients;
+  for (const Tensor& parameter : net.all) gradients.push_back(parameter.grad());
+  return gradients;
+}
+
+TEST(GradientSum, IsTheSameToTheBitHoweverItIsSent) {
+  const std::vector<Tensor> one = sum_of(alone(), Sent::kAtTheEnd);
+  ASSERT_FALSE(one[5].defined());
+  EXPECT_TRUE(one[6].equal(torch::full({4}, 3.0F)));
+  for (const int64_t size : {1, 2, 4}) {
+    for (const Sent sent : {Sent::kAtTheEnd, Sent::kEarly}) {
+      SCOPED_TRACE(std::to_string(size) + " ranks");
+      const auto found = on_ranks<std::vector<Tensor>>(
+          size, [&](Communicator& ranks) { return sum_of(ranks, sent); });
+      for (const std::vector<Tensor>& gradients : found) {
+        EXPECT_FALSE(gradients[5].defined());
+        for (const size_t i : {0, 1, 2, 3, 4, 6}) {
+          EXPECT_TRUE(gradients[i].equal(one[i])) << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(GradientSum, HasRanksWithoutPictures) {
+  const auto found = on_ranks<Tensor>(3, [](Communicator& ranks) {
+    const Net net;
+    GradientSum sum(net.all, Lanes(0, ranks), ranks);
+    const Tensor loss = net.loss_of(0);
+    sum.begin_last_pass();
+    if (ranks.rank() != 1) loss.backward();
+    sum.finish();
+    return net.all[4].grad();
+  });
+  const Net net;
+  net.loss_of(0).backward();
+  for (const Tensor& gradient : found) {
+    EXPECT_TRUE(gradient.equal(2 * net.all[4].grad()));
+  }
+}
+
+TEST(GradientSum, GoesOnAfterAPassThatRanOutOfMemory) {
+  const auto errors = errors_of_ranks(3, [](Communicator& ranks) {
+    bool failed = false;
+    try {
+      const Net net;
+      GradientSum sum(net.all, Lanes(0, ranks), ranks);
+      const Tensor loss = net.loss_of(ranks.rank());
+      if (ranks.rank() == 1) {
+        // It comes to the first bucket, and no further.
+        net.all[1].register_hook([](const Tensor& gradient) {
+          TORCH_CHECK_WITH(OutOfMemoryError, false, "no memory");
+          return gradient;
+        });
+      }
+      sum.begin_last_pass();
+      loss.backward();
+      sum.finish();
+    } catch (const c10::OutOfMemoryError&) {
+      ranks.tell_no_memory();
+      failed = true;
+    } catch (const RankOutOfMemory&) {
+      failed = true;
+    }
+    EXPECT_TRUE(failed);
+    // The next try is that of all.
+    EXPECT_EQ(sum_of(ranks, Sent::kEarly, 0).size(), 7u);
+  });
+  EXPECT_THAT(errors, Each(""));
+}
+
+}  // namespace
+}  // namespace kith
