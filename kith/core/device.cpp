@@ -7,6 +7,7 @@
 #include <torch/torch.h>
 #include <torch/version.h>
 
+#include "kith/core/detail/openblas.h"
 #include "kith/core/error.h"
 
 namespace kith {
@@ -41,6 +42,9 @@ void set_threads(int64_t threads) {
     threads = std::max<int64_t>(1, std::thread::hardware_concurrency());
   }
   torch::set_num_threads(static_cast<int>(threads));
+  if (openblas_set_num_threads != nullptr) {
+    openblas_set_num_threads(static_cast<int>(threads));
+  }
 }
 
 std::string torch_description() {

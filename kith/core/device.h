@@ -10,8 +10,8 @@ namespace kith {
 /// the text is anything else or there is no such device.
 c10::Device parse_device(const std::string& text);
 
-/// Threads of LibTorch's operators; 0 means one per core. Results on the CPU
-/// are reproducible bit for bit only with the same number.
+/// Threads of LibTorch's operators and of OpenBLAS; 0 means one per core.
+/// Results on the CPU are reproducible bit for bit only with the same number.
 void set_threads(int64_t threads);
 
 /// "1.13.1", and whether it was built with CUDA and sees a GPU.
