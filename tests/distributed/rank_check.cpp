@@ -24,6 +24,7 @@
 #include "kith/distributed/lanes.h"
 #include "kith/distributed/launch.h"
 #include "kith/distributed/local_ranks.h"
+#include "tests/support/torch/loss_on_ranks.h"
 
 namespace kith {
 namespace {
@@ -175,6 +176,55 @@ void check_memory(Communicator& ranks) {
   ranks.barrier();
 }
 
+void expect_near(const Tensor& got, const Tensor& wanted,
+                 const std::string& what) {
+  constexpr double kMost = 1e-12;
+  const double difference = relative_difference(got, wanted);
+  expect(difference <= kMost, what + ": differs by " +
+                                  std::to_string(difference / kMost) +
+                                  " times of what is allowed");
+}
+
+void check_loss(const LossSubject& subject, const std::string& options,
+                Communicator& ranks) {
+  const Tensor x = embeddings_for_ranks(torch::kDouble);
+  const FoundLoss one = find_alone(subject, x, options);
+  const FoundLoss mine = find_as_rank(subject, x, ranks, /*lanes=*/0, options);
+  const std::string name = subject.test_name() + options;
+  expect_near(torch::tensor(mine.value, torch::kDouble),
+              torch::tensor(one.value, torch::kDouble), name);
+  expect(mine.begin < mine.end && mine.gradient.defined(),
+         name + ": no rows of the gradient");
+  // Compared with the greatest of all rows.
+  Tensor gradient = one.gradient.clone();
+  gradient.slice(0, mine.begin, mine.end)
+      .copy_(mine.gradient.slice(0, mine.begin, mine.end));
+  expect_near(gradient, one.gradient, "gradient of " + name);
+  expect(mine.learnt.size() == one.learnt.size(), "parameters of " + name);
+  for (size_t i = 0; i < one.learnt.size(); ++i) {
+    expect_near(mine.learnt[i], one.learnt[i],
+                "gradient of a parameter of " + name);
+  }
+}
+
+/// Every registered loss is that of one rank.
+void check_losses(Communicator& ranks) {
+  const std::vector<LossSubject> subjects = loss_subjects();
+  expect(subjects.size() > 10, "number of losses");
+  int64_t mixed = 0;
+  for (const LossSubject& subject : subjects) {
+    check_loss(subject, "", ranks);
+    if (!takes_simix(subject)) continue;
+    check_loss(subject, ", simix: true", ranks);
+    ++mixed;
+  }
+  expect(mixed > 0, "number of losses with SiMix");
+  if (ranks.is_first()) {
+    std::printf("%zu losses, %lld with SiMix\n", subjects.size(),
+                static_cast<long long>(mixed));
+  }
+}
+
 /// Rank 1 says why it cannot go on.
 void check_failure(Communicator& ranks) {
   if (ranks.rank() == 1) throw DataError("no space left on the disk");
@@ -233,12 +283,13 @@ void check_time(Communicator& ranks) {
 
 const std::map<std::string, void (*)(Communicator&)>& checks() {
   static const std::map<std::string, void (*)(Communicator&)> all = {
-      {"gather", check_gather},          {"exchange", check_exchange},
-      {"broadcast", check_broadcast},    {"sums", check_sums},
-      {"mismatch", check_mismatch},      {"memory", check_memory},
-      {"failure", check_failure},        {"killed", check_killed<1>},
-      {"first_killed", check_killed<0>}, {"silent", check_silent},
-      {"signal", check_signal},          {"time", check_time},
+      {"gather", check_gather},       {"exchange", check_exchange},
+      {"broadcast", check_broadcast}, {"sums", check_sums},
+      {"losses", check_losses},       {"mismatch", check_mismatch},
+      {"memory", check_memory},       {"failure", check_failure},
+      {"killed", check_killed<1>},    {"first_killed", check_killed<0>},
+      {"silent", check_silent},       {"signal", check_signal},
+      {"time", check_time},
   };
   return all;
 }
