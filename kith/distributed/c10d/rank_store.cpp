@@ -1,8 +1,8 @@
 #include "kith/distributed/c10d/rank_store.h"
 
 #include <algorithm>
-#include <future>
 #include <thread>
+#include <utility>
 
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
@@ -10,6 +10,7 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "kith/core/error.h"
+#include "kith/distributed/detail/aside.h"
 #include "kith/distributed/detail/seconds_text.h"
 #include "kith/distributed/reach.h"
 
@@ -65,8 +66,16 @@ RankStore::RankStore(const RankPlace& place, const std::string& engine,
     connect_to_file();
   }
   store_ = c10::make_intrusive<c10d::PrefixStore>(place.store_prefix, store_);
-  wait_for_all(begin, timeout);
-  check_engines();
+  const auto all_came =
+      aside([store = std::make_shared<RankStore>(*this), begin, timeout] {
+        store->wait_for_all(begin, timeout);
+        store->check_engines();
+        return true;
+      });
+  if (all_came.wait_for(timeout + kStoreTimeout) != std::future_status::ready) {
+    throw RunError(who() + ": " + store_is_gone());
+  }
+  all_came.get();
   store_->setTimeout(
       std::max<std::chrono::milliseconds>(timeout, kStoreTimeout));
 }
@@ -169,33 +178,57 @@ c10::intrusive_ptr<c10d::Store> RankStore::for_engine() const {
 }
 
 void RankStore::leave_word(const std::string& reason) {
-  store_->set(mark_of(kFailed, place_.rank), bytes_from(reason));
-  store_->set(kFailed, bytes_from(std::to_string(place_.rank)));
+  const auto left = aside([store = store_, rank = place_.rank, reason] {
+    store->set(mark_of(kFailed, rank), bytes_from(reason));
+    store->set(kFailed, bytes_from(std::to_string(rank)));
+    return true;
+  });
+  if (left.wait_for(kStoreTimeout) != std::future_status::ready) {
+    throw RunError(store_is_gone());
+  }
+  left.get();
 }
 
 void RankStore::look_for_trouble() {
-  bool has_failed = false;
-  bool is_lost = false;
+  if (!look_.valid()) {
+    look_ = aside([store = store_] {
+      return Trouble{store->check({kFailed}), store->check({kLost})};
+    });
+  }
+  // The answer may come later: how long to wait is the caller's matter.
+  constexpr std::chrono::seconds kLook{1};
+  if (look_.wait_for(kLook) != std::future_status::ready) return;
+  const std::shared_future<Trouble> look = std::exchange(look_, {});
+  Trouble trouble;
   try {
-    has_failed = store_->check({kFailed});
-    is_lost = store_->check({kLost});
+    trouble = look.get();
   } catch (const std::exception&) {
     throw RunError(store_is_gone());
   }
-  if (has_failed) throw RunError("another rank failed");
-  if (is_lost) throw RunError("another rank lost contact");
+  if (trouble.has_failed) throw RunError("another rank failed");
+  if (trouble.is_lost) throw RunError("another rank lost contact");
+}
+
+void RankStore::leave_or_throw() {
+  store_->set(mark_of(kLeft, place_.rank), bytes_from("1"));
+  const Clock::time_point end = Clock::now() + kStoreTimeout;
+  while (!without_mark(kLeft).empty() && Clock::now() < end) {
+    look_for_trouble();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
 }
 
 void RankStore::leave() noexcept {
   try {
-    store_->set(mark_of(kLeft, place_.rank), bytes_from("1"));
-    const Clock::time_point end = Clock::now() + kStoreTimeout;
-    while (!without_mark(kLeft).empty() && Clock::now() < end) {
-      look_for_trouble();
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
+    const auto left = aside([store = std::make_shared<RankStore>(*this)] {
+      store->leave_or_throw();
+      return true;
+    });
+    // An error: the store has gone with a rank that saw all leave, or with one
+    // that died.
+    left.wait_for(kStoreTimeout);
   } catch (...) {
-    // The store has gone with a rank that saw all leave, or with one that died.
+    // No thread: this rank leaves without a word.
   }
 }
 
@@ -227,22 +260,17 @@ std::string RankStore::missing_or_throw() {
 }
 
 std::string RankStore::missing() {
-  // Where the store's machine is off, an operation may wait for ever: on a
-  // thread that nobody waits for then.
-  auto store = std::make_shared<RankStore>(*this);
-  std::promise<std::string> promise;
-  std::future<std::string> answer = promise.get_future();
-  std::thread([store, promise = std::move(promise)]() mutable {
-    try {
-      promise.set_value(store->missing_or_throw());
-    } catch (...) {
-      promise.set_value(store->store_is_gone());
-    }
-  }).detach();
-  if (answer.wait_for(kStoreTimeout) == std::future_status::ready) {
-    return answer.get();
+  const auto answer = aside([store = std::make_shared<RankStore>(*this)] {
+    return store->missing_or_throw();
+  });
+  if (answer.wait_for(kStoreTimeout) != std::future_status::ready) {
+    return store_is_gone();
   }
-  return store_is_gone();
+  try {
+    return answer.get();
+  } catch (const std::exception&) {
+    return store_is_gone();
+  }
 }
 
 }  // namespace kith

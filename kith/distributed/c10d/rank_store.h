@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,10 @@ namespace kith {
 
 /// The store through which ranks find each other, and in which they leave word
 /// when something goes wrong.
+///
+/// Where its machine is off, or the way there is cut, an operation of the store
+/// waits for many minutes: those that may meet this are done on threads that
+/// are not waited for that long.
 class RankStore {
  public:
   /// RunError if the store cannot be reached, not all ranks come in time, or
@@ -29,7 +34,8 @@ class RankStore {
   void leave_word(const std::string& reason);
 
   /// While this rank waits: throws RunError if another has left word, or does
-  /// not wait any more.
+  /// not wait any more. Returns after a second if the store does not answer,
+  /// which may be for a while.
   void look_for_trouble();
 
   /// After this rank has lost contact: tells the others, waits about a second
@@ -43,11 +49,18 @@ class RankStore {
   bool is_host() const { return is_host_; }
 
  private:
+  /// What the store says of the others.
+  struct Trouble {
+    bool has_failed = false;
+    bool is_lost = false;
+  };
+
   void connect_to_file();
   void connect_to_address(std::chrono::milliseconds timeout);
   void wait_for_all(std::chrono::steady_clock::time_point begin,
                     std::chrono::milliseconds timeout);
   void check_engines() const;
+  void leave_or_throw();
   std::vector<int64_t> without_mark(const std::string& mark) const;
   std::string missing_or_throw();
   std::string who() const;
@@ -58,6 +71,7 @@ class RankStore {
   bool is_host_;
   std::string own_ip_;
   c10::intrusive_ptr<c10d::Store> store_;
+  std::shared_future<Trouble> look_;  ///< Not valid: nothing was asked.
 };
 
 }  // namespace kith
