@@ -1,9 +1,12 @@
 // A training by several processes, started in every way that a user has.
 
+#include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -137,6 +140,20 @@ TEST_F(RanksThatTrain, LeaveTheBytesOfOne) {
   expect_same("one", "four");
 }
 
+/// Part of its training: the whole takes minutes.
+TEST_F(RanksThatTrain, LeaveTheBytesOfOneInTheDemo) {
+  if (!is_built("gloo")) GTEST_SKIP() << "gloo is not built in";
+  const std::string out = folder_.file("demo");
+  expect_success({"demo", "--out", out, "--set", "train.epochs=2", "--set",
+                  "train.lanes=4", "--device", "cpu", "--threads", "1"});
+  for (const char* ranks : {"2", "4"}) {
+    expect_success({"train", out + "/run/config.yaml", "--out",
+                    folder_.file(ranks), "--ranks", ranks, "--device", "cpu",
+                    "--threads", "1"});
+    expect_same("demo/run", ranks);
+  }
+}
+
 TEST_F(RanksThatTrain, AreStartedByMpirun) {
   if (!is_built("mpi")) GTEST_SKIP() << "MPI is not built in";
   if (!can_run("mpirun --version")) GTEST_SKIP() << "there is no mpirun";
@@ -199,6 +216,83 @@ TEST_F(RanksThatTrain, EndTogetherWhenOneIsKilledAndGoOnAsOthers) {
                                       " was killed by signal 9"));
   }
   train("broken", {"--resume", "--ranks", "2"});
+  expect_same("whole", "broken");
+}
+
+/// A number that is another one each time, or that of an earlier time.
+uint64_t seed_of_now() {
+  const char* again = std::getenv("KITH_TEST_SEED");
+  return again != nullptr ? std::stoull(again) : std::random_device()();
+}
+
+TEST_F(RanksThatTrain, MayBeKilledAtAnyMoment) {
+  if (!is_built("gloo")) GTEST_SKIP() << "gloo is not built in";
+  using Clock = std::chrono::steady_clock;
+  const uint64_t seed = seed_of_now();
+  std::printf("again with: KITH_TEST_SEED=%llu\n",
+              static_cast<unsigned long long>(seed));
+  SCOPED_TRACE("KITH_TEST_SEED=" + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  const auto below = [&](int64_t end) {
+    return std::uniform_int_distribution<int64_t>(0, end - 1)(random);
+  };
+  // About half of the time is start, a quarter evaluations.
+  const std::vector<std::string> usual = {"--set", "eval.every=1", "--set",
+                                          "train.epochs=6"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), usual.begin(), usual.end());
+    return more;
+  };
+  const Clock::time_point begin = Clock::now();
+  train("whole", with({"--ranks", "4"}));
+  const int64_t most_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+                              Clock::now() - begin)
+                              .count();
+  const std::string run = folder_.file("broken");
+  constexpr int kKills = 6;
+  int kills = 0;
+  for (int tries = 0; kills < kKills && tries < 3 * kKills; ++tries) {
+    const int64_t ranks = int64_t{2} << below(2);
+    const auto victim = static_cast<int>(below(ranks));
+    const auto after = std::chrono::milliseconds(below(most_ms));
+    const std::string text = std::to_string(ranks) + " ranks, rank " +
+                             std::to_string(victim) + " killed after " +
+                             std::to_string(after.count()) + " ms";
+    SCOPED_TRACE(text);
+    const Clock::time_point start = Clock::now();
+    Clock::time_point when;
+    bool killed = false;
+    int lines = 0;
+    ProgramOptions options;
+    options.timeout = std::chrono::seconds(120);
+    options.kill_when = [&] {
+      if (killed || Clock::now() < start + after) return false;
+      const pid_t id = find_rank(run, victim);
+      killed = id != 0 && ::kill(id, SIGKILL) == 0;
+      when = Clock::now();
+      lines = count_lines(run + "/log.jsonl");
+      return false;
+    };
+    const ProgramResult result = run_kith(
+        arguments("broken",
+                  with({"--resume", "--ranks", std::to_string(ranks)})),
+        options);
+    // It may have ended before, or while it was killed.
+    if (!killed || result.exit_code == 0) {
+      ASSERT_EQ(result.exit_code, 0) << result.err;
+      expect_same("whole", "broken");
+      std::filesystem::remove_all(run);
+      continue;
+    }
+    std::printf("%s, at %d lines of the log\n", text.c_str(), lines);
+    ++kills;
+    ASSERT_EQ(result.exit_code, 128 + SIGKILL) << result.err;
+    EXPECT_LT(Clock::now() - when, std::chrono::seconds(10));
+    EXPECT_THAT(result.err, HasSubstr("rank " + std::to_string(victim) +
+                                      " was killed by signal 9"));
+  }
+  EXPECT_EQ(kills, kKills);
+  train("broken", with({"--resume"}));
   expect_same("whole", "broken");
 }
 
