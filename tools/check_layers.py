@@ -22,7 +22,7 @@ ALLOWED = {
     "samplers": "core",
     "distributed": "core",
     "ops": "core distributed",
-    "models": "core io image data ops",
+    "models": "core distributed io image data ops",
     "miners": "core ops",
     "losses": "core distributed ops miners",
     "index": "core distributed io ops image data",

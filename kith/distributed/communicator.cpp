@@ -64,7 +64,7 @@ void Communicator::run(const CallHeader& call,
   } catch (...) {
     const std::string words = words_of(std::current_exception());
     lost_ = "lost contact in " + call.name() + " (call " +
-            std::to_string(call.call) + "): " + words;
+            std::to_string(calls_) + "): " + words;
     const std::string missing = who_is_missing();
     if (!missing.empty()) lost_ += ". " + missing;
     throw RankError(me() + ": " + lost_);

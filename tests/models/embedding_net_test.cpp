@@ -277,7 +277,8 @@ TEST(CompleteModel, NamesWhatIsWrong) {
   refused("{input: {colour: rgb, mean: [0.5]}}", "model.input.mean",
           "3 values");
   refused("{input: {std: [0]}}", "model.input.std", "greater than 0");
-  refused("bn: freeze", "model.yaml:1", "model.bn", "one of train, stats, all");
+  refused("bn: freeze", "model.yaml:1", "model.bn",
+          "one of train, sync, stats, all");
   refused("precision: fp16", "model.precision", "float32, tf32, bf16");
   refused("weight: a.pth", "model.weight", "did you mean 'weights'?");
   refused("{head: 3}", "model.head", "map");
