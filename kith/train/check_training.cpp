@@ -70,7 +70,8 @@ void check_training(const RunConfig& config, const DataSet& data,
     log_warning(
         "batch norm takes its statistics from each part of train.sub_batch "
         "images, or of one size, so gradients are not those of the whole "
-        "batch; model.bn: stats keeps the statistics fixed");
+        "batch; model.bn: stats keeps the statistics fixed, and with model.bn: "
+        "sync several ranks need no parts as small");
   }
   if (config.eval.every > 0 && evaluates &&
       eval_split(config.eval, data.list()) == Split::kTest) {

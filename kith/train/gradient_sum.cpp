@@ -140,8 +140,8 @@ class GradientSum::Sender : public std::enable_shared_from_this<Sender> {
   };
 
   struct Hook : torch::autograd::FunctionPostHook {
-    Hook(std::weak_ptr<Sender> to, size_t entry)
-        : sender(std::move(to)), entry(entry) {}
+    Hook(std::weak_ptr<Sender> to, size_t number)
+        : sender(std::move(to)), entry(number) {}
 
     torch::autograd::variable_list operator()(
         const torch::autograd::variable_list& outputs,

@@ -24,6 +24,8 @@
 #include "kith/distributed/lanes.h"
 #include "kith/distributed/launch.h"
 #include "kith/distributed/local_ranks.h"
+#include "kith/models/backbones.h"
+#include "kith/models/shared_norm.h"
 #include "tests/support/torch/loss_on_ranks.h"
 
 namespace kith {
@@ -225,6 +227,50 @@ void check_losses(Communicator& ranks) {
   }
 }
 
+/// MobileNetV2 whose ranks share the statistics of batch norm has the features
+/// and the gradients of one batch. On a GPU where there is one.
+void check_network(Communicator& ranks) {
+  const c10::Device device(torch::cuda::is_available() ? torch::kCUDA
+                                                       : torch::kCPU);
+  torch::manual_seed(1);
+  BackboneInput input;
+  input.size = 64;
+  input.batch_norm = "sync";
+  MobilenetV2 net({}, input);
+  net.to(device, torch::kDouble);
+  net.train();
+  const int64_t count = 13;
+  const Tensor pictures =
+      torch::randn({count, 3, input.size, input.size}, torch::kDouble);
+  const Tensor slopes = torch::randn({count, net.features()}, torch::kDouble);
+
+  struct Pass {
+    Tensor features;  ///< [N, F]
+    Tensor gradient;  ///< Of all weights.
+  };
+  const auto run = [&](int64_t begin, int64_t end, Communicator& with) {
+    share_statistics(net, with);
+    net.zero_grad();
+    const Tensor features =
+        net.forward(pictures.slice(0, begin, end).to(device)).map.mean({2, 3});
+    features.backward(slopes.slice(0, begin, end).to(device));
+    std::vector<Tensor> gradients;
+    for (const Tensor& weight : net.parameters()) {
+      gradients.push_back(weight.grad().flatten());
+    }
+    return Pass{features.detach().cpu(), torch::cat(gradients).cpu()};
+  };
+  const Pass one = run(0, count, alone());
+  const int64_t begin = count * ranks.rank() / ranks.size();
+  const int64_t end = count * (ranks.rank() + 1) / ranks.size();
+  const Pass mine = run(begin, end, ranks);
+  // Compared with the greatest gradient of all: where batch norm follows a
+  // bias, that of the bias is zero.
+  expect_near(mine.features, one.features.slice(0, begin, end), "features");
+  expect_near(ranks.all_gather(mine.gradient.unsqueeze(0)).sum(0), one.gradient,
+              "gradient");
+}
+
 /// Rank 1 says why it cannot go on.
 void check_failure(Communicator& ranks) {
   if (ranks.rank() == 1) throw DataError("no space left on the disk");
@@ -283,13 +329,13 @@ void check_time(Communicator& ranks) {
 
 const std::map<std::string, void (*)(Communicator&)>& checks() {
   static const std::map<std::string, void (*)(Communicator&)> all = {
-      {"gather", check_gather},       {"exchange", check_exchange},
-      {"broadcast", check_broadcast}, {"sums", check_sums},
-      {"losses", check_losses},       {"mismatch", check_mismatch},
-      {"memory", check_memory},       {"failure", check_failure},
-      {"killed", check_killed<1>},    {"first_killed", check_killed<0>},
-      {"silent", check_silent},       {"signal", check_signal},
-      {"time", check_time},
+      {"gather", check_gather},          {"exchange", check_exchange},
+      {"broadcast", check_broadcast},    {"sums", check_sums},
+      {"losses", check_losses},          {"network", check_network},
+      {"mismatch", check_mismatch},      {"memory", check_memory},
+      {"failure", check_failure},        {"killed", check_killed<1>},
+      {"first_killed", check_killed<0>}, {"silent", check_silent},
+      {"signal", check_signal},          {"time", check_time},
   };
   return all;
 }
