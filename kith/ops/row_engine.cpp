@@ -374,6 +374,7 @@ class Walk {
     }
     if (sizes_.slot_fields == 0) return;
     const auto slot_of = [&](int64_t item) {
+      if (item == 0) return int64_t{0};
       return item == table_.count
                  ? table_.slots
                  : sides_.ranges.slot[item].template item<int64_t>();

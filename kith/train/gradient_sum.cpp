@@ -1,5 +1,6 @@
 #include "kith/train/gradient_sum.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -23,6 +24,23 @@ int64_t bytes_of_gradient(const Tensor& parameter) {
   return parameter.numel() * static_cast<int64_t>(parameter.element_size());
 }
 
+/// Of the parameter's gradient, which is where the numbers of `part` are. The
+/// optimiser is quick if it lies as the parameter does, channels last or not.
+Tensor as_gradient(const Tensor& part, const Tensor& parameter) {
+  if (!parameter.is_non_overlapping_and_dense()) return part.view_as(parameter);
+  return part.as_strided(parameter.sizes(), parameter.strides(),
+                         part.storage_offset());
+}
+
+/// The numbers that as_gradient() takes.
+Tensor numbers_of(const Tensor& gradient, const Tensor& parameter) {
+  if (!parameter.is_non_overlapping_and_dense()) return gradient.reshape({-1});
+  const Tensor same = gradient.strides() == parameter.strides()
+                          ? gradient
+                          : torch::empty_like(parameter).copy_(gradient);
+  return same.as_strided({same.numel()}, {1});
+}
+
 }  // namespace
 
 /// Some of the parameters, whose gradients are sent behind each other.
@@ -30,7 +48,10 @@ class GradientSum::Bucket {
  public:
   Bucket(std::vector<Tensor> parameters, const Lanes& lanes,
          Communicator& ranks)
-      : parameters_(std::move(parameters)), sum_(lanes, ranks) {
+      : parameters_(std::move(parameters)),
+        is_one_(ranks.size() == 1),
+        has_(parameters_.size()),
+        sum_(lanes, ranks) {
     for (const Tensor& parameter : parameters_) numbers_ += parameter.numel();
   }
 
@@ -40,25 +61,25 @@ class GradientSum::Bucket {
   /// for each whether there is one.
   Tensor take() {
     const torch::NoGradGuard no_grad;
-    const auto count = static_cast<int64_t>(parameters_.size());
+    std::vector<Tensor> parts;
     std::vector<float> has;
-    Tensor flat =
-        torch::empty({numbers_ + count}, parameters_.front().options());
-    int64_t begin = 0;
-    for (Tensor& parameter : parameters_) {
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      Tensor& parameter = parameters_[i];
       Tensor& grad = parameter.mutable_grad();
-      Tensor part = flat.narrow(0, begin, parameter.numel());
-      if (grad.defined()) {
-        part.view_as(parameter).copy_(grad);
-      } else {
-        part.zero_();
-      }
       has.push_back(grad.defined() ? 1 : 0);
-      begin += parameter.numel();
+      if (grad.defined()) has_[i] = 1;
+      parts.push_back(grad.defined() ? numbers_of(grad, parameter)
+                                     : torch::zeros({parameter.numel()},
+                                                    parameter.options()));
       grad.reset();
     }
-    flat.narrow(0, begin, count).copy_(torch::tensor(has));
-    return flat;
+    const auto options = parameters_.front().options();
+    const auto count = static_cast<int64_t>(has.size());
+    const bool all = std::find(has.begin(), has.end(), 0.0F) == has.end();
+    // A copy from the host would wait for the GPU.
+    parts.push_back(all ? torch::ones({count}, options)
+                        : torch::tensor(has).to(options));
+    return torch::cat(parts);
   }
 
   void add(Tensor lane) { sum_.add(std::move(lane)); }
@@ -68,14 +89,17 @@ class GradientSum::Bucket {
 
   void put_back() {
     const torch::NoGradGuard no_grad;
-    const auto count = static_cast<int64_t>(parameters_.size());
-    const Tensor has = total_.narrow(0, numbers_, count).cpu().to(at::kFloat);
+    if (!is_one_) {
+      const auto count = static_cast<int64_t>(parameters_.size());
+      const Tensor all = total_.narrow(0, numbers_, count).cpu().to(at::kFloat);
+      has_.assign(all.data_ptr<float>(), all.data_ptr<float>() + count);
+    }
     int64_t begin = 0;
     for (size_t i = 0; i < parameters_.size(); ++i) {
       Tensor& parameter = parameters_[i];
-      if (has.data_ptr<float>()[i] > 0) {
+      if (has_[i] > 0) {
         parameter.mutable_grad() =
-            total_.narrow(0, begin, parameter.numel()).view_as(parameter);
+            as_gradient(total_.narrow(0, begin, parameter.numel()), parameter);
       }
       begin += parameter.numel();
     }
@@ -86,6 +110,9 @@ class GradientSum::Bucket {
  private:
   std::vector<Tensor> parameters_;
   int64_t numbers_ = 0;  ///< Of all gradients.
+  /// A single rank knows what has a gradient without waiting for the GPU.
+  bool is_one_;
+  std::vector<float> has_;  ///< Of each parameter: more than zero if so.
   LaneSum sum_;
   Tensor total_;
 };
@@ -218,7 +245,9 @@ GradientSum::GradientSum(const std::vector<Tensor>& parameters,
   for (size_t i = parameters.size(); i-- > 0;) {
     some.push_back(parameters[i]);
     bytes += bytes_of_gradient(parameters[i]);
-    if (bytes < kBucketBytes && i > 0) continue;
+    const bool is_last = i == 0 || parameters[i - 1].scalar_type() !=
+                                       parameters[i].scalar_type();
+    if (bytes < kBucketBytes && !is_last) continue;
     buckets_.push_back(
         std::make_shared<Bucket>(std::exchange(some, {}), lanes, ranks));
     bytes = 0;

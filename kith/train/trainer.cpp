@@ -228,7 +228,7 @@ void Trainer::tell_schedule() const {
 /// step.
 bool Trainer::is_stop_asked() const {
   const bool here = stop_ != nullptr && *stop_;
-  if (ranks_.is_alone()) return here;
+  if (ranks_.size() == 1) return here;
   const Tensor all = ranks_.all_gather(torch::full({1}, here ? 1 : 0));
   return all.sum().item<int64_t>() > 0;
 }

@@ -77,6 +77,42 @@ TEST(GradientSum, IsTheSameToTheBitHoweverItIsSent) {
   }
 }
 
+/// A gradient lies in memory as its parameter does, and is of its type: an
+/// optimiser is slow, or wrong, with others.
+TEST(GradientSum, LiesAsTheParameterDoes) {
+  const auto found = on_ranks<bool>(2, [](Communicator& ranks) {
+    const std::vector<Tensor> all = {
+        random_normal({4, 3, 2, 2}, 1)
+            .contiguous(torch::MemoryFormat::ChannelsLast)
+            .requires_grad_(),
+        random_normal({3, 5}, 2).t().detach().requires_grad_(),
+        random_normal({6, 5}, 3).narrow(1, 1, 2).detach().requires_grad_(),
+        random_normal({7}, 4, at::kFloat).requires_grad_()};
+    const auto factors_of = [](const Tensor& parameter, int64_t rank) {
+      return random_normal(parameter.sizes().vec(),
+                           static_cast<uint64_t>(5 + rank))
+          .to(parameter.scalar_type());
+    };
+    GradientSum sum(all, Lanes(0, ranks), ranks);
+    for (const Tensor& parameter : all) {
+      (parameter * factors_of(parameter, ranks.rank())).sum().backward();
+    }
+    sum.add_lane();
+    sum.finish();
+    for (const Tensor& parameter : all) {
+      const Tensor& gradient = parameter.grad();
+      EXPECT_EQ(gradient.scalar_type(), parameter.scalar_type());
+      EXPECT_TRUE(
+          gradient.equal(factors_of(parameter, 0) + factors_of(parameter, 1)));
+      if (parameter.is_non_overlapping_and_dense()) {
+        EXPECT_EQ(gradient.strides(), parameter.strides());
+      }
+    }
+    return true;
+  });
+  EXPECT_EQ(found.size(), 2u);
+}
+
 TEST(GradientSum, HasRanksWithoutPictures) {
   const auto found = on_ranks<Tensor>(3, [](Communicator& ranks) {
     const Net net;

@@ -96,12 +96,12 @@ class NcclRank final : public C10dRank {
   }
 
   /// wait() of NCCL's work only makes the GPU wait, so that a rank that is gone
-  /// would not be noticed. An exchange takes microseconds: look often, at
-  /// first.
+  /// would not be noticed; a single rank needs no more. An exchange takes
+  /// microseconds: look often, at first.
   bool is_done(C10dWork& work, std::chrono::milliseconds time) override {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point begin = Clock::now();
-    while (!work.isCompleted()) {
+    while (size() > 1 && !work.isCompleted()) {
       const auto waited = Clock::now() - begin;
       if (waited > time) return false;
       if (waited > std::chrono::milliseconds(2)) {
