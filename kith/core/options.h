@@ -93,11 +93,11 @@ class OptionSet {
   std::vector<Option> options_;
 };
 
-/// Reads a struct that has describe().
+/// Reads a struct that has describe(); what the map does not say is as in
+/// `options`.
 template <class T>
 T read_options(const ConfigNode& map, const std::string& section,
-               const std::vector<std::string>& skip = {}) {
-  T options;
+               const std::vector<std::string>& skip = {}, T options = {}) {
   OptionSet set;
   options.describe(set);
   set.read(map, section, skip);

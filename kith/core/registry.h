@@ -70,6 +70,8 @@ class Registry {
     PartFacts facts;
     typename TraitsOf<Base>::type traits;
     const std::type_info* type = nullptr;
+    bool is_shape = false;             ///< Of a part with a name of its own.
+    std::vector<std::string> aliases;  ///< Names elsewhere, which work too.
     std::function<std::unique_ptr<Base>(const ConfigNode&, const std::string&,
                                         const Args&...)>
         make;
@@ -82,35 +84,27 @@ class Registry {
 
   template <class Type>
   bool add(const std::string& name) {
-    using Options = typename Type::Options;
-    Entry entry;
+    Entry entry = entry_of<Type>(typename Type::Options());
     entry.summary = Type::kSummary;
-    entry.type = &typeid(Type);
     if constexpr (requires { Type::kFacts; }) entry.facts = Type::kFacts;
-    if constexpr (requires { Type::kTraits; }) entry.traits = Type::kTraits;
-    entry.make = [](const ConfigNode& node, const std::string& section,
-                    const Args&... args) -> std::unique_ptr<Base> {
-      Options options = read_options<Options>(node, section, {"name"});
-      if constexpr (std::is_constructible_v<Type, Options, const Args&...>) {
-        return std::make_unique<Type>(std::move(options), args...);
-      } else {
-        return std::make_unique<Type>(std::move(options));
-      }
-    };
-    entry.complete = [](const ConfigNode& node, const std::string& section) {
-      return write_options(read_options<Options>(node, section, {"name"}));
-    };
-    entry.options = [] {
-      Options options;
-      OptionSet set;
-      options.describe(set);
-      std::vector<OptionInfo> infos;
-      for (const Option& o : set.options()) {
-        infos.push_back(
-            {o.name(), o.type_name(), o.constraint(), o.help(), o.write()});
-      }
-      return infos;
-    };
+    KITH_ASSERT(entries_.emplace(name, std::move(entry)).second);
+    return true;
+  }
+
+  /// A part that add() knows, with other defaults under a name of its own: the
+  /// network "resnet50" is a shape of "resnet". `aliases` are what others call
+  /// it.
+  template <class Type>
+  bool add_shape(const std::string& name, std::string summary,
+                 typename Type::Options defaults,
+                 std::vector<std::string> aliases = {}) {
+    Entry entry = entry_of<Type>(std::move(defaults));
+    entry.summary = std::move(summary);
+    entry.is_shape = true;
+    for (const std::string& alias : aliases) {
+      KITH_ASSERT(aliases_.emplace(alias, name).second);
+    }
+    entry.aliases = std::move(aliases);
     KITH_ASSERT(entries_.emplace(name, std::move(entry)).second);
     return true;
   }
@@ -125,20 +119,27 @@ class Registry {
   }
 
   bool contains(const std::string& name) const {
-    return entries_.find(name) != entries_.end();
+    return entries_.find(own_name(name)) != entries_.end();
+  }
+
+  /// What kith calls a part that may be given by an alias.
+  std::string own_name(const std::string& name) const {
+    const auto alias = aliases_.find(name);
+    return alias == aliases_.end() ? name : alias->second;
   }
 
   /// Throws ConfigError, with the known names, for a name that is not there.
   const Entry& at(const std::string& name, const std::string& where) const {
-    const auto found = entries_.find(name);
+    const auto found = entries_.find(own_name(name));
     if (found == entries_.end()) throw_unknown(where, kind_, name, names());
     return found->second;
   }
 
-  /// The name of a part by its class; empty if it is none of these parts.
+  /// The name of a part by its class, not that of a shape; empty if it is none
+  /// of these parts.
   std::string name_of(const std::type_info& type) const {
     for (const auto& [name, entry] : entries_) {
-      if (*entry.type == type) return name;
+      if (!entry.is_shape && *entry.type == type) return name;
     }
     return "";
   }
@@ -148,8 +149,10 @@ class Registry {
                              const Args&... args) const {
     const ConfigNode& name = name_of(node, section);
     const Entry& entry = at(name.scalar, name.where);
+    const std::string part =
+        entry.is_shape ? name_of(*entry.type) : name.scalar;
     const auto said = [&](const std::exception& error) {
-      return by_keys(error.what(), name.scalar, section, node);
+      return by_keys(error.what(), part, section, node);
     };
     try {
       return entry.make(node, section, args...);
@@ -167,12 +170,47 @@ class Registry {
                       const std::string& section) const {
     const ConfigNode& name = name_of(node, section);
     ConfigNode all = ConfigNode::map();
-    all.set("name", ConfigNode::text(name.scalar));
+    all.set("name", ConfigNode::text(own_name(name.scalar)));
     merge_config(all, at(name.scalar, name.where).complete(node, section));
     return all;
   }
 
  private:
+  template <class Type>
+  static Entry entry_of(typename Type::Options defaults) {
+    using Options = typename Type::Options;
+    Entry entry;
+    entry.type = &typeid(Type);
+    if constexpr (requires { Type::kTraits; }) entry.traits = Type::kTraits;
+    entry.make = [defaults](const ConfigNode& node, const std::string& section,
+                            const Args&... args) -> std::unique_ptr<Base> {
+      Options options =
+          read_options<Options>(node, section, {"name"}, defaults);
+      if constexpr (std::is_constructible_v<Type, Options, const Args&...>) {
+        return std::make_unique<Type>(std::move(options), args...);
+      } else {
+        return std::make_unique<Type>(std::move(options));
+      }
+    };
+    entry.complete = [defaults](const ConfigNode& node,
+                                const std::string& section) {
+      return write_options(
+          read_options<Options>(node, section, {"name"}, defaults));
+    };
+    entry.options = [defaults] {
+      Options options = defaults;
+      OptionSet set;
+      options.describe(set);
+      std::vector<OptionInfo> infos;
+      for (const Option& o : set.options()) {
+        infos.push_back(
+            {o.name(), o.type_name(), o.constraint(), o.help(), o.write()});
+      }
+      return infos;
+    };
+    return entry;
+  }
+
   const ConfigNode& name_of(const ConfigNode& node,
                             const std::string& section) const {
     const ConfigNode* name = node.is_map() ? node.find("name") : nullptr;
@@ -185,6 +223,7 @@ class Registry {
 
   std::string kind_;
   std::map<std::string, Entry> entries_;
+  std::map<std::string, std::string> aliases_;  ///< To names of entries.
 };
 
 /// For parts without options.

@@ -170,10 +170,39 @@ TEST(Registry, ChecksTheOptionsOfThePart) {
                        "unknown key 'shape.width'");
 }
 
+TEST(Registry, HasShapesOfAPart) {
+  ShapeRegistry registry("shape");
+  registry.add<Box>("box");
+  registry.add_shape<Box>("square", "a square box", {.width = 4, .height = 4},
+                          {"quad"});
+  EXPECT_EQ(registry.names(), (std::vector<std::string>{"box", "square"}));
+  EXPECT_EQ(registry.at("square", "").summary, "a square box");
+  EXPECT_EQ(registry.at("square", "").options()[0].default_value.scalar, "4");
+  EXPECT_EQ(registry.name_of(typeid(Box)), "box");
+  const auto area = [&](const std::string& yaml) {
+    return registry.make(section(yaml), "shape", 1.0)->area();
+  };
+  EXPECT_EQ(area("shape: {name: square}"), 16);
+  EXPECT_EQ(area("shape: {name: square, width: 5}"), 20);
+  EXPECT_EQ(area("shape: {name: box}"), 6);
+  // Everything that is stored has kith's name.
+  EXPECT_EQ(area("shape: {name: quad}"), 16);
+  EXPECT_TRUE(registry.contains("quad"));
+  EXPECT_EQ(to_yaml(registry.complete(section("shape: {name: quad}"), "shape")),
+            "name: square\nwidth: 4\nheight: 4\n");
+  expect_error<ConfigError>(
+      [&] { area("shape:\n  name: square\n  width: 0.1\n"); },
+      "r.yaml:3: 'shape.width' is too small for 'shape.height'");
+}
+
 TEST(Registry, RefusesANameTwice) {
   ShapeRegistry registry("shape");
   EXPECT_TRUE(registry.add<Box>("box"));
   EXPECT_THROW(registry.add<Point>("box"), std::logic_error);
+  EXPECT_THROW(registry.add_shape<Box>("box", "", {}), std::logic_error);
+  registry.add_shape<Box>("square", "", {}, {"quad"});
+  EXPECT_THROW(registry.add_shape<Box>("flat", "", {}, {"quad"}),
+               std::logic_error);
 }
 
 }  // namespace
