@@ -18,6 +18,9 @@ import torchvision
 from PIL import Image, ImageOps
 from torch.nn import functional
 
+KNOWN = ("mobilenet_v2", "resnet18", "resnet34", "resnet50", "resnet101",
+         "resnet152")
+
 
 def read_json(path):
     if not path.exists():
@@ -160,9 +163,8 @@ def embed(folder, image):
               f"the image, {model['descriptor']}; this is one picture's",
               file=sys.stderr)
     name = model["backbone"]["name"]
-    if options["channels"] != 3 or not (name == "mobilenet_v2"
-                                        or name.startswith("resnet")):
-        sys.exit("this example knows resnets and mobilenet_v2 on colour "
+    if options["channels"] != 3 or name not in KNOWN:
+        sys.exit(f"this example knows {', '.join(KNOWN)} on colour "
                  f"pictures, not {name} with {options['channels']} channel(s)")
     tensors, metadata = read_safetensors(folder / model["weights"]["file"])
     if (metadata.get("kith.sha256_of_tensors")

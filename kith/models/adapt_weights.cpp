@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <torch/torch.h>
 
@@ -57,6 +58,24 @@ std::string vit_name(const std::string& name) {
   return renamed(name, kVitParts);
 }
 
+/// kith's name; empty if the other is not known.
+std::string known_name(const std::string& name, const OtherNames& names) {
+  if (const auto whole = names.find(name); whole != names.end()) {
+    return whole->second;
+  }
+  const size_t dot = name.rfind('.');
+  if (dot == std::string::npos) return "";
+  const auto module = names.find(name.substr(0, dot));
+  return module == names.end() ? "" : module->second + name.substr(dot);
+}
+
+/// Without dimensions of size 1.
+std::vector<int64_t> other_than_one(at::IntArrayRef shape) {
+  std::vector<int64_t> sizes = shape.vec();
+  sizes.erase(std::remove(sizes.begin(), sizes.end(), 1), sizes.end());
+  return sizes;
+}
+
 /// The side of a square grid of `patches` patches; 0 if they make no square.
 int64_t side_of(int64_t patches) {
   const auto side = static_cast<int64_t>(
@@ -83,6 +102,29 @@ void adapt_channels(NamedTensors& weights, const std::string& name,
     if (key != name || channels != 1) continue;
     if (tensor.dim() != 4 || tensor.size(1) != 3) continue;
     tensor = tensor.to(torch::kFloat).sum(1, true);
+  }
+}
+
+void rename_tensors(NamedTensors& weights, const OtherNames& names,
+                    const std::vector<std::string>& prefixes) {
+  for (auto& entry : weights) {
+    std::string ours = known_name(entry.first, names);
+    for (const std::string& prefix : prefixes) {
+      if (!ours.empty() || !entry.first.starts_with(prefix)) continue;
+      ours = known_name(entry.first.substr(prefix.size()), names);
+    }
+    if (!ours.empty()) entry.first = std::move(ours);
+  }
+}
+
+void fit_unit_dimensions(NamedTensors& weights, const torch::nn::Module& net) {
+  const auto parameters = net.named_parameters();
+  for (auto& [name, tensor] : weights) {
+    const Tensor* target = parameters.find(name);
+    if (target == nullptr || target->sizes() == tensor.sizes()) continue;
+    if (other_than_one(target->sizes()) == other_than_one(tensor.sizes())) {
+      tensor = tensor.reshape(target->sizes());
+    }
   }
 }
 

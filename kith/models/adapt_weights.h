@@ -1,6 +1,10 @@
 #pragma once
 
+#include <map>
 #include <string>
+#include <vector>
+
+#include <torch/nn/module.h>
 
 #include "kith/core/tensor.h"
 
@@ -15,6 +19,19 @@ namespace kith {
 /// makes of a grey picture given three times.
 void adapt_channels(NamedTensors& weights, const std::string& name,
                     int64_t channels);
+
+/// What modules, or tensors of their own, are called elsewhere, and by kith.
+using OtherNames = std::map<std::string, std::string>;
+
+/// Tensors get kith's names: those of a module (other name "stem.conv", tensor
+/// "stem.conv.weight") and those that stand in `names` themselves. One of the
+/// `prefixes` in front ("resnet.") is taken off where a known name follows.
+void rename_tensors(NamedTensors& weights, const OtherNames& names,
+                    const std::vector<std::string>& prefixes = {});
+
+/// Tensors that differ from those of `net` in dimensions of size 1 alone get
+/// its shapes: a linear layer and a 1x1 convolution are the same.
+void fit_unit_dimensions(NamedTensors& weights, const torch::nn::Module& net);
 
 /// Names of timm's vision transformers, and of torchvision's first release of
 /// its own, become those of torchvision today. Other names stay.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "kith/core/options.h"
 #include "kith/models/backbone.h"
 #include "kith/models/conv_norm.h"
+#include "kith/models/resnet.h"
 
 namespace kith {
 
@@ -84,73 +84,6 @@ class Mlp final : public Backbone {
   bool relu_;
   int64_t features_ = 0;
   std::vector<torch::nn::Linear> layers_;
-};
-
-/// ResNet (He et al., 2016) without its classifier, in the version with the
-/// stride on the 3x3 convolution of a bottleneck. The map has 1/32 of the
-/// input's size. Names are torchvision's, which timm shares.
-class Resnet : public Backbone {
- public:
-  using Options = NoOptions;
-  enum class Block { kBasic, kBottleneck };
-
-  /// `depths`: blocks of each of the four stages.
-  Resnet(Block block, const std::array<int64_t, 4>& depths,
-         const BackboneInput& input);
-
-  int64_t features() const override { return features_; }
-  void adapt_weights(NamedTensors& weights) const override;
-
-  /// The input, layer1 and layer2.
-  int64_t mix_points() const override { return 3; }
-
- protected:
-  Features run(const Tensor& images, const Mixing& mixing) override;
-
- private:
-  class Residual;
-
-  int64_t channels_;
-  int64_t features_ = 64;
-  ConvNorm stem_;
-  /// By stage.
-  std::array<std::vector<std::shared_ptr<Residual>>, 4> layers_;
-};
-
-class Resnet18 final : public Resnet {
- public:
-  static constexpr const char* kSummary =
-      "residual network of 18 layers, 512 features";
-
-  explicit Resnet18(Options = {}, const BackboneInput& input = {})
-      : Resnet(Block::kBasic, {2, 2, 2, 2}, input) {}
-};
-
-class Resnet34 final : public Resnet {
- public:
-  static constexpr const char* kSummary =
-      "residual network of 34 layers, 512 features";
-
-  explicit Resnet34(Options = {}, const BackboneInput& input = {})
-      : Resnet(Block::kBasic, {3, 4, 6, 3}, input) {}
-};
-
-class Resnet50 final : public Resnet {
- public:
-  static constexpr const char* kSummary =
-      "residual network of 50 layers, 2048 features";
-
-  explicit Resnet50(Options = {}, const BackboneInput& input = {})
-      : Resnet(Block::kBottleneck, {3, 4, 6, 3}, input) {}
-};
-
-class Resnet101 final : public Resnet {
- public:
-  static constexpr const char* kSummary =
-      "residual network of 101 layers, 2048 features";
-
-  explicit Resnet101(Options = {}, const BackboneInput& input = {})
-      : Resnet(Block::kBottleneck, {3, 4, 23, 3}, input) {}
 };
 
 /// MobileNetV2 (Sandler et al., 2018) of width 1 without its classifier. The

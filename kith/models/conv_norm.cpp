@@ -20,10 +20,11 @@ void for_each_norm(nn::Module& module, const Action& action) {
 ConvNorm::ConvNorm(nn::Module& owner, const std::string& conv,
                    const std::string& norm, const ConvShape& shape,
                    const std::string& batch_norm)
-    : kept_(!gathers_statistics(batch_norm)) {
+    : kept_(!gathers_statistics(batch_norm)),
+      padding_(shape.padded ? (shape.kernel - 1) / 2 : 0) {
   const auto options = nn::Conv2dOptions(shape.in, shape.out, shape.kernel)
                            .stride(shape.stride)
-                           .padding((shape.kernel - 1) / 2)
+                           .padding(padding_)
                            .groups(shape.groups)
                            .bias(shape.bias);
   conv_ = owner.register_module(conv, nn::Conv2d(options));
@@ -67,8 +68,7 @@ Tensor ConvNorm::folded(const Tensor& x) const {
   const auto& options = conv_->options;
   const int64_t stride = options.stride()->front();
   return torch::conv2d(x, conv_->weight * scale.view({-1, 1, 1, 1}), bias,
-                       stride, (options.kernel_size()->front() - 1) / 2, 1,
-                       options.groups());
+                       stride, padding_, 1, options.groups());
 }
 
 bool gathers_statistics(const std::string& batch_norm) {

@@ -20,6 +20,7 @@ struct ConvShape {
   int64_t stride = 1;
   int64_t groups = 1;
   bool bias = false;      ///< Of the convolution.
+  bool padded = true;     ///< Else it keeps no size: the caller pads.
   double eps = 1e-5;      ///< Of batch norm.
   double momentum = 0.1;  ///< Share of a batch in the running statistics.
 };
@@ -61,6 +62,7 @@ class ConvNorm {
   Tensor folded(const Tensor& x) const;
 
   bool kept_ = false;  ///< Statistics stay as they are, also in training.
+  int64_t padding_ = 0;
   torch::nn::Conv2d conv_{nullptr};
   torch::nn::BatchNorm2d norm_{nullptr};
   std::shared_ptr<SharedNorm> shared_;  ///< Null: its own statistics.

@@ -3,6 +3,8 @@
 #include <map>
 #include <utility>
 
+#include "kith/models/backbone.h"
+
 namespace kith {
 namespace {
 
@@ -20,7 +22,9 @@ bool add_pretrained_input(const std::string& backbone, PretrainedInput input) {
 PretrainedInput pretrained_input(const ConfigNode& backbone) {
   const ConfigNode* name = backbone.find("name");
   const auto found =
-      name == nullptr ? inputs().end() : inputs().find(name->scalar);
+      name == nullptr
+          ? inputs().end()
+          : inputs().find(backbone_registry().own_name(name->scalar));
   return found == inputs().end() ? PretrainedInput() : found->second;
 }
 

@@ -70,6 +70,21 @@ std::vector<int64_t> PublishedConfig::integers(
   return all;
 }
 
+void PublishedConfig::require_text(const std::string& key,
+                                   const std::string& value) const {
+  const std::string found = text(key, value);
+  if (found == value) return;
+  throw DataError(path_ + ": '" + key + "' is '" + found +
+                  "', but kith has this network with '" + value + "' alone");
+}
+
+void PublishedConfig::require_truth(const std::string& key, bool value) const {
+  if (truth(key, value) == value) return;
+  const auto word = [](bool b) { return b ? "true" : "false"; };
+  throw DataError(path_ + ": '" + key + "' is " + word(!value) +
+                  ", but kith has this network with " + word(value) + " alone");
+}
+
 bool add_published_reader(const std::string& model_type,
                           PublishedReader reader) {
   return published_readers().emplace(model_type, reader).second;

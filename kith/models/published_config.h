@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "kith/core/config.h"
+#include "kith/core/options.h"
 
 namespace kith {
 
@@ -27,6 +28,11 @@ class PublishedConfig {
   std::vector<int64_t> integers(const std::string& key,
                                 const std::vector<int64_t>& other) const;
 
+  /// DataError if a key is there with another value than the one that kith's
+  /// network has.
+  void require_text(const std::string& key, const std::string& value) const;
+  void require_truth(const std::string& key, bool value) const;
+
   const std::string& path() const { return path_; }
   const nlohmann::ordered_json& object() const { return object_; }
 
@@ -37,6 +43,15 @@ class PublishedConfig {
   const std::string& path_;
   const nlohmann::ordered_json& object_;
 };
+
+/// A `model.backbone` section.
+template <class Options>
+ConfigNode backbone_section(const std::string& name, const Options& options) {
+  ConfigNode section = ConfigNode::map();
+  section.set("name", ConfigNode::text(name));
+  merge_config(section, write_options(options));
+  return section;
+}
 
 /// Makes the `model.backbone` section (name and options) of such a network.
 using PublishedReader = ConfigNode (*)(const PublishedConfig& config);

@@ -1,6 +1,7 @@
 #include "kith/train/export_model.h"
 
 #include <filesystem>
+#include <set>
 
 #include <nlohmann/json.hpp>
 #include <torch/torch.h>
@@ -153,9 +154,17 @@ Json steps_of(const InputOptions& input) {
 
 /// Whether examples/embed_one_image.py has the network.
 bool is_known_to_python(const LoadedModel& model) {
-  const std::string name = backbone_json(model).at("name");
+  static const std::set<std::string> known = {"mobilenet_v2", "resnet18",
+                                              "resnet34",     "resnet50",
+                                              "resnet101",    "resnet152"};
+  const ConfigNode section = complete_model(*model.config.find("model"));
+  const ConfigNode& backbone = *section.find("backbone");
+  ConfigNode plain = ConfigNode::map();
+  plain.set("name", *backbone.find("name"));
+  plain = backbone_registry().complete(plain, "model.backbone");
   return model.net->input().channels() == 3 &&
-         (name == "mobilenet_v2" || name.starts_with("resnet"));
+         known.count(backbone.find("name")->scalar) > 0 &&
+         to_yaml(backbone) == to_yaml(plain);
 }
 
 constexpr const char* kPythonText = R"(

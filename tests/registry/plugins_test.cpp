@@ -101,12 +101,21 @@ Names differences(const std::vector<RegisterLine>& lines,
   return problems;
 }
 
+/// Of backbones, names that are no shape of another.
+Names backbone_families() {
+  Names names;
+  for (const auto& [name, entry] : backbone_registry().entries()) {
+    if (!entry.is_shape) names.push_back(name);
+  }
+  return names;
+}
+
 Registries all_registries() {
   return {{"data_set_registry", data_set_registry().names()},
           {"augmentation_registry", augmentation_registry().names()},
           {"corruption_registry", corruption_registry().names()},
           {"sampler_registry", sampler_registry().names()},
-          {"backbone_registry", backbone_registry().names()},
+          {"backbone_registry", backbone_families()},
           {"miner_registry", miner_registry().names()},
           {"loss_registry", loss_registry().names()},
           {"optimizer_registry", optimizer_registry().names()},

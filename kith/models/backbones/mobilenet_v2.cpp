@@ -2,17 +2,12 @@
 
 #include "kith/models/adapt_weights.h"
 #include "kith/models/backbones.h"
+#include "kith/models/conv_parts.h"
 
 namespace kith {
 namespace {
 
 namespace nn = torch::nn;
-
-/// A module that only gives names to what is registered in it.
-std::shared_ptr<nn::Module> add_named_module(nn::Module& owner,
-                                             const std::string& name) {
-  return owner.register_module(name, std::make_shared<nn::Module>());
-}
 
 // Unlike clamp_, it keeps its result for the gradient, not its input.
 Tensor to_relu6(Tensor x) { return torch::hardtanh_(x, 0, 6); }

@@ -1,0 +1,98 @@
+#include "kith/models/conv_parts.h"
+
+#include <utility>
+
+#include <torch/torch.h>
+
+#include "kith/core/error.h"
+
+namespace kith {
+namespace nn = torch::nn;
+
+namespace {
+
+nn::Conv2d pointwise(nn::Module& owner, const std::string& name, int64_t in,
+                     int64_t out) {
+  const auto conv =
+      owner.register_module(name, nn::Conv2d(nn::Conv2dOptions(in, out, 1)));
+  nn::init::kaiming_normal_(conv->weight, 0.0, torch::kFanOut, torch::kReLU);
+  nn::init::zeros_(conv->bias);
+  return conv;
+}
+
+/// A 1x1 convolution of one position is a linear layer: [N, in] -> [N, out].
+Tensor apply_to_vector(const nn::Conv2d& conv, const Tensor& x) {
+  return torch::linear(x, conv->weight.flatten(1), conv->bias);
+}
+
+}  // namespace
+
+void check_stages(const std::string& part, const std::vector<int64_t>& depths,
+                  const StageLists& lists) {
+  constexpr size_t kMost = 16;
+  if (depths.size() > kMost) {
+    throw ConfigError("'" + part + ".depths' must have at most " +
+                      std::to_string(kMost) + " stages, got " +
+                      std::to_string(depths.size()));
+  }
+  for (const auto& [name, list] : lists) {
+    if (list->size() == depths.size()) continue;
+    throw ConfigError("'" + part + "." + name +
+                      "' must have an entry for each of the " +
+                      std::to_string(depths.size()) + " stages of '" + part +
+                      ".depths', got " + std::to_string(list->size()));
+  }
+}
+
+void check_kernels(const std::string& part,
+                   const std::vector<int64_t>& kernels) {
+  for (const int64_t kernel : kernels) {
+    if (kernel % 2 == 1) continue;
+    throw ConfigError("'" + part + ".kernels' must be odd, got " +
+                      std::to_string(kernel));
+  }
+}
+
+std::shared_ptr<nn::Module> add_named_module(nn::Module& owner,
+                                             const std::string& name) {
+  return owner.register_module(name, std::make_shared<nn::Module>());
+}
+
+Tensor activated(const std::string& activation, Tensor x) {
+  // The gradient of ReLU needs the result alone, those of the others what was
+  // there before.
+  if (activation == "relu") return x.relu_();
+  const bool keeps = torch::GradMode::is_enabled() && x.requires_grad();
+  if (activation == "silu") return keeps ? torch::silu(x) : torch::silu_(x);
+  TORCH_INTERNAL_ASSERT(activation == "hardswish");
+  return keeps ? torch::hardswish(x) : torch::hardswish_(x);
+}
+
+Tensor drop_path(const Tensor& branch, double rate, bool is_training) {
+  if (!is_training || rate <= 0) return branch;
+  std::vector<int64_t> shape(static_cast<size_t>(branch.dim()), 1);
+  shape.front() = branch.size(0);
+  const Tensor kept =
+      torch::empty(shape, branch.options()).bernoulli_(1 - rate);
+  return branch * kept.div_(1 - rate);
+}
+
+SqueezeExcite::SqueezeExcite(nn::Module& owner, int64_t channels,
+                             int64_t squeezed, std::string activation,
+                             std::string gate)
+    : activation_(std::move(activation)),
+      gate_(std::move(gate)),
+      reduce_(pointwise(owner, "fc1", channels, squeezed)),
+      expand_(pointwise(owner, "fc2", squeezed, channels)) {}
+
+Tensor SqueezeExcite::operator()(Tensor x) const {
+  Tensor y = apply_to_vector(reduce_, x.mean({2, 3}));
+  y = apply_to_vector(expand_, activated(activation_, y));
+  y = gate_ == "sigmoid" ? torch::sigmoid_(y) : torch::hardsigmoid(y);
+  y = y.unsqueeze(2).unsqueeze(3);
+  const bool keeps =
+      torch::GradMode::is_enabled() && (x.requires_grad() || y.requires_grad());
+  return keeps ? x * y : x.mul_(y);
+}
+
+}  // namespace kith
