@@ -12,6 +12,7 @@
 #include "kith/core/options.h"
 #include "kith/models/backbone.h"
 #include "kith/models/conv_norm.h"
+#include "kith/models/convnext.h"
 #include "kith/models/resnet.h"
 
 namespace kith {

@@ -15,8 +15,10 @@ Tensor maximum(const Tensor& map) { return std::get<0>(map.flatten(2).max(2)); }
 
 void HeadOptions::describe(OptionSet& set) {
   set.add("dim", dim, "Size of an embedding.").range(1, 1 << 20);
-  set.add("pooling", pooling,
-          "How positions are pooled; class_token: a transformer's own token.")
+  set.add(
+         "pooling", pooling,
+         "How positions are pooled; class_token: a transformer's own token, or "
+         "what ConvNeXt's last LayerNorm makes of the mean.")
       .choices({"gem", "average", "max", "max_average", "class_token"});
   set.add("gem_p", gem_p, "Start value of GeM's learnt power.").positive();
   set.add("layer_norm", layer_norm,
@@ -45,7 +47,8 @@ Head::Head(const HeadOptions& options, const Backbone& backbone)
   if (options.pooling == "class_token" && !backbone.has_token()) {
     throw ConfigError(
         "'model.head.pooling' is class_token, but the backbone has none: take "
-        "a transformer (vit_b_16), or gem, average, max or max_average");
+        "a transformer (vit_b_16) or ConvNeXt, or gem, average, max or "
+        "max_average");
   }
   if (options.pooling == "gem") {
     gem_p_ = register_parameter("gem_p", torch::full({1}, options.gem_p));
