@@ -13,6 +13,8 @@
 #include "kith/models/backbone.h"
 #include "kith/models/conv_norm.h"
 #include "kith/models/convnext.h"
+#include "kith/models/efficientnet.h"
+#include "kith/models/mobilenet_v3.h"
 #include "kith/models/resnet.h"
 
 namespace kith {
