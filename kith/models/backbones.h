@@ -15,6 +15,7 @@
 #include "kith/models/convnext.h"
 #include "kith/models/efficientnet.h"
 #include "kith/models/mobilenet_v3.h"
+#include "kith/models/regnet.h"
 #include "kith/models/resnet.h"
 
 namespace kith {
