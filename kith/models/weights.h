@@ -32,7 +32,8 @@ struct WeightReport {
 NamedTensors read_weights(const std::string& path);
 
 /// Copies tensors into `targets` by name where the shapes agree, converted to
-/// the targets' types. DataError, which starts with `path`, if none does.
+/// the targets' types. DataError, which starts with `path`, if none does but
+/// counters of batch norm.
 WeightReport copy_weights(const std::string& path, const NamedTensors& weights,
                           const NamedTensors& targets);
 
