@@ -41,6 +41,42 @@ TEST(RenameVitWeights, LeavesOtherNames) {
   }
 }
 
+TEST(RenameTensors, KnowsModulesTensorsAndPrefixes) {
+  const OtherNames names = {{"stem.conv", "features.0"},
+                            {"blocks.0.gamma", "features.1.scale"}};
+  const auto named = [&](const std::string& name) {
+    NamedTensors weights = {{name, Tensor()}};
+    rename_tensors(weights, names, {"net.", "other."});
+    return weights[0].first;
+  };
+  EXPECT_EQ(named("stem.conv.weight"), "features.0.weight");
+  EXPECT_EQ(named("net.stem.conv.bias"), "features.0.bias");
+  EXPECT_EQ(named("other.blocks.0.gamma"), "features.1.scale");
+  // Only whole modules, and prefixes only before a name that is known.
+  for (const char* name :
+       {"stem.convolution.weight", "stem", "net.head.weight", "net.net.stem",
+        "blocks.0.gamma.weight.x", "features.0.weight", ""}) {
+    EXPECT_EQ(named(name), name);
+  }
+}
+
+TEST(FitUnitDimensions, TakesALinearLayerForAConvolution) {
+  torch::nn::Module net;
+  net.register_parameter("conv", torch::zeros({4, 3, 1, 1}));
+  net.register_parameter("scale", torch::zeros({4, 1, 1}));
+  const Tensor linear = random_normal({4, 3}, 1);
+  NamedTensors weights = {{"conv", linear},
+                          {"scale", random_normal({4}, 2)},
+                          {"other", linear},
+                          {"conv", random_normal({3, 4}, 3)}};
+  fit_unit_dimensions(weights, net);
+  EXPECT_TRUE(torch::equal(weights[0].second.flatten(1), linear));
+  EXPECT_EQ(weights[0].second.dim(), 4);
+  EXPECT_EQ(weights[1].second.sizes(), (std::vector<int64_t>{4, 1, 1}));
+  EXPECT_TRUE(weights[2].second.is_same(linear));
+  EXPECT_EQ(weights[3].second.dim(), 2);  // another shape stays
+}
+
 Tensor positions_resized(const Tensor& positions, int64_t side) {
   NamedTensors weights = {{"other", positions}, {"p", positions}};
   resize_positions(weights, "p", side);

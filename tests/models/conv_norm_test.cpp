@@ -36,8 +36,9 @@ struct Pair {
 /// What the two layers do with kept statistics, one after the other.
 Tensor two_layers(Pair& p, const Tensor& x, const ConvShape& shape) {
   const Tensor bias = shape.bias ? p.named("conv1.bias") : Tensor();
-  const Tensor y = torch::conv2d(x, p.named("conv1.weight"), bias, shape.stride,
-                                 shape.kernel / 2, 1, shape.groups);
+  const Tensor y =
+      torch::conv2d(x, p.named("conv1.weight"), bias, shape.stride,
+                    shape.padded ? shape.kernel / 2 : 0, 1, shape.groups);
   return torch::batch_norm(y, p.named("bn1.weight"), p.named("bn1.bias"),
                            p.named("bn1.running_mean"),
                            p.named("bn1.running_var"), false, 0.1, shape.eps,
@@ -48,7 +49,8 @@ const ConvShape kShapes[] = {{.in = 3, .out = 4},
                              {.in = 3, .out = 5, .kernel = 7, .stride = 2},
                              {.in = 4, .out = 6, .kernel = 1},
                              {.in = 4, .out = 4, .stride = 2, .groups = 4},
-                             {.in = 3, .out = 4, .bias = true, .eps = 0.1}};
+                             {.in = 3, .out = 4, .bias = true, .eps = 0.1},
+                             {.in = 3, .out = 4, .stride = 2, .padded = false}};
 
 TEST(ConvNorm, FoldedValuesAndGradientsAreThoseOfTheTwoLayers) {
   for (const ConvShape& shape : kShapes) {

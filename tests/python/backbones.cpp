@@ -10,6 +10,15 @@
 
 namespace kith {
 
+void print_backbones(const Arguments& names) {
+  for (const std::string& name : names) {
+    const ConfigNode section = parse_config("{name: " + name + "}", "test");
+    std::cout << to_yaml(
+                     backbone_registry().complete(section, "model.backbone"))
+              << std::endl;
+  }
+}
+
 void run_backbone(const Arguments& arguments) {
   if (arguments.size() < 4) throw ConfigError("too few arguments");
   const torch::NoGradGuard no_grad;

@@ -6,6 +6,7 @@ usage: KITH_TEST_PROGRAM=PROGRAM python3 backbones_test.py
 Exit status 77 (skipped) without torchvision; in CI (CI=true) it must be there.
 """
 
+import json
 import os
 import pathlib
 import subprocess
@@ -33,6 +34,8 @@ def model_of(name, **options):
             module.running_var.uniform_(0.5, 2)
             module.weight.data.uniform_(0.5, 1.5)
             module.bias.data.normal_(0, 0.2)
+        elif hasattr(module, "layer_scale"):
+            module.layer_scale.data.uniform_(0.2, 0.5)
         elif isinstance(module, torch.nn.LayerNorm):
             module.weight.data.uniform_(0.5, 1.5)
             module.bias.data.normal_(0, 0.2)
@@ -71,6 +74,67 @@ def timm_names(state):
     return renamed
 
 
+def untrained(name):
+    """The model without the time that random weights take."""
+    kept = {}
+    for key in dir(torch.nn.init):
+        if key.endswith("_") and not key.startswith("_"):
+            kept[key] = getattr(torch.nn.init, key)
+            setattr(torch.nn.init, key, lambda tensor, *_, **__: tensor)
+    try:
+        return getattr(torchvision.models, name)(weights=None)
+    finally:
+        for key, function in kept.items():
+            setattr(torch.nn.init, key, function)
+
+
+def value_of(text):
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def shape_of(name, model):
+    """Options of kith's backbone as the layers of the model have them."""
+    if name.startswith(("resn", "wide_")):
+        stages = [getattr(model, f"layer{i}") for i in range(1, 5)]
+        basic = not hasattr(stages[0][0], "conv3")
+        return {"block": "basic" if basic else "bottleneck",
+                "depths": [len(stage) for stage in stages],
+                "groups": stages[0][0].conv2.groups,
+                "width_per_group": 64 if basic else
+                stages[0][0].conv2.weight.shape[1]}
+    if name.startswith("convnext"):
+        stages = list(model.features)[1::2]
+        return {"depths": [len(stage) for stage in stages],
+                "widths": [stage[0].block[0].out_channels for stage in stages]}
+    if name.startswith("regnet"):
+        stages = list(model.trunk_output)
+        first = [list(stage)[0] for stage in stages]
+        return {"depths": [len(stage) for stage in stages],
+                "widths": [block.f.b[0].out_channels for block in first],
+                "group_width": max(block.f.b[0].weight.shape[1]
+                                   for block in first),
+                "squeeze": 0.25 if "_y_" in name else 0}
+    stages = list(model.features)[1:-1]
+    convs = [[m for m in stage[0].modules()
+              if isinstance(m, torch.nn.Conv2d)] for stage in stages]
+    spatial = [max(group, key=lambda conv: conv.kernel_size) for group in convs]
+    return {"stem": model.features[0][0].out_channels,
+            "depths": [len(stage) for stage in stages],
+            "widths": [stage[0].out_channels for stage in stages],
+            "expand": [conv.out_channels // group[0].in_channels
+                       if len(group) > 1 else 1
+                       for conv, group in zip(spatial, convs)],
+            "kernels": [conv.kernel_size[0] for conv in spatial],
+            "strides": [conv.stride[0] for conv in spatial],
+            "fused": sum(conv.groups == 1 for conv in spatial),
+            "last": model.features[-1][0].out_channels,
+            "bn_eps": model.features[0][1].eps,
+            "bn_momentum": model.features[0][1].momentum}
+
+
 class Backbones(unittest.TestCase):
     def features(self, name, state, images):
         """Map and, of a transformer, class token as kith computes them."""
@@ -79,7 +143,7 @@ class Backbones(unittest.TestCase):
             torch.save(state, folder / "weights.pth")
             numpy.save(folder / "images.npy", images.numpy())
             files = [folder / "map.npy"]
-            if name.startswith("vit"):
+            if name.startswith(("vit", "convnext")):
                 files.append(folder / "token.npy")
             subprocess.run([*PROGRAM, name, folder / "weights.pth",
                             folder / "images.npy", *files], check=True)
@@ -110,12 +174,54 @@ class Backbones(unittest.TestCase):
         self.check(value.flatten(2).transpose(1, 2), tokens[:, 1:])
 
     def test_resnet(self):
-        for depth in (18, 34, 50, 101):
-            with self.subTest(depth=depth):
-                self.check_convolutional(f"resnet{depth}", lambda m: m.layer4)
+        for name in ("resnet18", "resnet34", "resnet50", "resnet101",
+                     "resnext50_32x4d", "wide_resnet50_2"):
+            with self.subTest(name=name):
+                self.check_convolutional(name, lambda m: m.layer4)
 
-    def test_mobilenet_v2(self):
-        self.check_convolutional("mobilenet_v2", lambda m: m.features)
+    def test_mobilenet(self):
+        for name in ("mobilenet_v2", "mobilenet_v3_large",
+                     "mobilenet_v3_small"):
+            with self.subTest(name=name):
+                self.check_convolutional(name, lambda m: m.features)
+
+    def test_efficientnet(self):
+        for name in ("efficientnet_b0", "efficientnet_b1", "efficientnet_b5",
+                     "efficientnet_v2_s"):
+            with self.subTest(name=name):
+                self.check_convolutional(name, lambda m: m.features)
+
+    def test_regnet(self):
+        for name in ("regnet_y_400mf", "regnet_y_800mf", "regnet_x_3_2gf"):
+            with self.subTest(name=name):
+                self.check_convolutional(name, lambda m: m.trunk_output)
+
+    def test_convnext(self):
+        model = model_of("convnext_tiny")
+        images = torch.randn(2, 3, 64, 64)
+        value, token = self.features("convnext_tiny", model.state_dict(),
+                                     images)
+        self.check(value, output_of(model, model.features, images))
+        pooled = output_of(model, model.classifier[0], images)
+        self.check(token, pooled.flatten(1))
+
+    def test_shapes_of_all_names(self):
+        """Those of the large ones too, whose numbers would take minutes."""
+        torchvision_names = [
+            name for name in dir(torchvision.models) if name.startswith(
+                ("resn", "wide_", "convnext_", "efficientnet_", "regnet_"))
+            and callable(getattr(torchvision.models, name))]
+        self.assertGreater(len(torchvision_names), 35)
+        texts = subprocess.run([PROGRAM[0], "backbone_options",
+                                *torchvision_names], check=True, text=True,
+                               capture_output=True).stdout.split("\n\n")
+        for name, text in zip(torchvision_names, texts):
+            with self.subTest(name=name):
+                options = dict(line.split(": ") for line in text.splitlines())
+                self.assertEqual(options["name"], name)
+                shape = shape_of(name, untrained(name))
+                for key, expected in shape.items():
+                    self.assertEqual(value_of(options[key]), expected, key)
 
     def test_googlenet(self):
         # The file has the weights of two auxiliary classifiers too.

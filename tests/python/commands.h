@@ -10,6 +10,9 @@ namespace kith {
 
 using Arguments = std::vector<std::string>;
 
+/// BACKBONE...: all options of each, with an empty line behind it.
+void print_backbones(const Arguments& names);
+
 /// BACKBONE WEIGHTS INPUT.npy OUT_MAP.npy [OUT_TOKEN.npy]: a backbone with the
 /// weights of a file and the statistics of batch norm kept, on pictures
 /// [N, C, S, S] float32.

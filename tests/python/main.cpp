@@ -1,4 +1,5 @@
-// usage: kith_for_python backbones|faiss|training|weights ARGUMENT...
+// usage: kith_for_python backbone_options|backbones|faiss|training|weights
+//            ARGUMENT...
 
 #include <exception>
 #include <iostream>
@@ -8,6 +9,7 @@
 
 int main(int count, char** arguments) {
   const std::map<std::string, void (*)(const kith::Arguments&)> commands = {
+      {"backbone_options", kith::print_backbones},
       {"backbones", kith::run_backbone},
       {"faiss", kith::use_index},
       {"training", kith::train_and_plan},
