@@ -92,12 +92,15 @@ const std::vector<PartKind>& part_kinds() {
 std::vector<Part> only_part(const PartKind& kind, const std::string& name) {
   std::vector<Part> parts = kind.lister();
   if (name.empty()) return parts;
-  std::vector<std::string> known;
+  std::vector<std::string> known, also;
   for (const Part& part : parts) {
-    if (part.name == name) return {part};
+    const bool is_alias =
+        std::count(part.aliases.begin(), part.aliases.end(), name) > 0;
+    if (part.name == name || is_alias) return {part};
     known.push_back(part.name);
+    also.insert(also.end(), part.aliases.begin(), part.aliases.end());
   }
-  throw_unknown("", kind.kind, name, known);
+  throw_unknown("", kind.kind, name, known, also);
 }
 
 /// A metric of this name; of one that needs a number, with 1 for it.
@@ -147,9 +150,31 @@ void print_facts(const Part& part) {
   }
 }
 
+/// "patch = 14, width = 384"
+std::string values_of(const std::vector<OptionInfo>& options) {
+  std::vector<std::string> values;
+  for (const OptionInfo& option : options) {
+    values.push_back(option.name + " = " + one_line(option.default_value));
+  }
+  return join(values);
+}
+
+/// What a shape is, in place of the options that its part has too.
+void print_shape(const Part& part) {
+  const std::string values =
+      part.changed.empty() ? "its defaults" : values_of(part.changed);
+  print_line(wrapped("  " + part.shape_of + " with " + values, 6));
+  if (part.aliases.empty()) return;
+  print_line(wrapped("  also called " + join(part.aliases), 6));
+}
+
 void print_parts(const std::vector<Part>& parts, bool metrics) {
   for (const Part& part : parts) {
     print_line(wrapped(part.name + ": " + part.summary, 4));
+    if (!part.shape_of.empty()) {
+      print_shape(part);
+      if (parts.size() > 1) continue;
+    }
     if (parts.size() == 1) print_facts(part);
     if (metrics) std::printf("  values: %s\n", values_text(part.name).c_str());
     if (!part.embeddings.empty()) {
@@ -201,6 +226,8 @@ Json to_json(const std::vector<Part>& parts, bool metrics) {
     }
     list.push_back({{"name", part.name},
                     {"summary", part.summary},
+                    {"shape_of", part.shape_of},
+                    {"aliases", part.aliases},
                     {"facts", facts_json(part)},
                     {"options", options}});
     if (metrics) add_values(part.name, list.back());

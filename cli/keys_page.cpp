@@ -47,6 +47,7 @@ std::vector<FlatKey> flat_keys() {
       keys.push_back({section.key + "." + option.name, "", option});
     }
     for (const ConfigPart& part : section.parts) {
+      if (!part.shape_of.empty()) continue;  // has the keys of its part
       for (const OptionInfo& option : part.options) {
         keys.push_back({section.key + "." + option.name, part.name, option});
       }
@@ -133,6 +134,30 @@ void write_part_list(std::ostream& out, const ConfigSection& section,
   }
 }
 
+/// A line for each shape of a part: its keys are those of the part.
+void write_shapes(std::ostream& out, const ConfigSection& section,
+                  const std::string& of) {
+  bool first = true;
+  for (const ConfigPart& part : section.parts) {
+    if (part.shape_of != of) continue;
+    if (first) {
+      out << "\n| `" << section.key << ".name` | is `" << of
+          << "` with | also called |\n|---|---|---|\n";
+    }
+    first = false;
+    std::vector<std::string> values, names;
+    for (const OptionInfo& option : part.options) {
+      values.push_back("`" + option.name + ": " + default_text(option) + "`");
+    }
+    for (const std::string& alias : part.aliases) {
+      names.push_back("`" + alias + "`");
+    }
+    if (values.empty()) values = {"its defaults"};
+    out << "| `" << part.name << "` | " << table_cell(join(values)) << " | "
+        << join(names) << " |\n";
+  }
+}
+
 void write_config_section(std::ostream& out, const ConfigSection& section) {
   out << "\n## " << section.key << "\n\n" << section.about;
   if (!section.usual.empty()) {
@@ -148,12 +173,14 @@ void write_config_section(std::ostream& out, const ConfigSection& section) {
     return;
   }
   for (const ConfigPart& part : section.parts) {
+    if (!part.shape_of.empty()) continue;
     out << "\n### " << section.key << ": " << part.name << "\n";
     if (part.options.empty()) {
       out << "\nIt has no keys but `name`.\n";
     } else {
       write_keys(out, section.key, part.options);
     }
+    write_shapes(out, section, part.name);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "kith/core/option_info.h"
 #include "kith/core/registry.h"
 
 namespace kith {
@@ -15,6 +16,9 @@ struct Part {
   std::vector<OptionInfo> options;
   std::string embeddings = {};  ///< Of a loss: those that it is defined on.
   std::string miner = {};       ///< Of a loss: that of its tuples by default.
+  std::string shape_of = {};    ///< The part that it is a shape of, or empty.
+  std::vector<OptionInfo> changed = {};   ///< Options with other defaults.
+  std::vector<std::string> aliases = {};  ///< Names elsewhere.
 };
 
 template <class Parts>
@@ -22,6 +26,13 @@ std::vector<Part> parts_of(const Parts& registry) {
   std::vector<Part> parts;
   for (const auto& [name, entry] : registry.entries()) {
     parts.push_back({name, entry.summary, entry.facts, entry.options()});
+    parts.back().shape_of = registry.shape_of(entry);
+    parts.back().aliases = entry.aliases;
+    if (entry.is_shape) {
+      const auto& part = registry.at(parts.back().shape_of, "");
+      parts.back().changed =
+          changed_options(parts.back().options, part.options());
+    }
     if constexpr (requires { entry.traits.miner; }) {
       parts.back().miner = entry.traits.miner;
     }

@@ -25,4 +25,16 @@ std::vector<OptionInfo> option_infos() {
   return infos_of(set);
 }
 
+/// Those of a shape whose defaults are not the ones of its part.
+inline std::vector<OptionInfo> changed_options(
+    const std::vector<OptionInfo>& shape, const std::vector<OptionInfo>& part) {
+  std::vector<OptionInfo> changed;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const bool same =
+        to_yaml(shape[i].default_value) == to_yaml(part.at(i).default_value);
+    if (!same) changed.push_back(shape[i]);
+  }
+  return changed;
+}
+
 }  // namespace kith

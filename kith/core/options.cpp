@@ -365,7 +365,8 @@ std::string join(const std::vector<std::string>& words,
 
 std::string unknown_message(const std::string& where, const std::string& what,
                             const std::string& word,
-                            const std::vector<std::string>& known) {
+                            const std::vector<std::string>& known,
+                            const std::vector<std::string>& also) {
   const size_t dot = word.rfind('.');
   const std::string last =
       dot == std::string::npos ? word : word.substr(dot + 1);
@@ -373,7 +374,9 @@ std::string unknown_message(const std::string& where, const std::string& what,
   if (!hint.empty()) {
     hint = "; " + hint + ".";
   } else {
-    const std::string near = nearest_name(last, known);
+    std::vector<std::string> names = known;
+    names.insert(names.end(), also.begin(), also.end());
+    const std::string near = nearest_name(last, names);
     hint = near.empty() ? "." : "; did you mean '" + near + "'?";
   }
   return (where.empty() ? "" : where + ": ") + "unknown " + what + " '" + word +
@@ -382,8 +385,10 @@ std::string unknown_message(const std::string& where, const std::string& what,
 
 void throw_unknown(const std::string& where, const std::string& what,
                    const std::string& word,
-                   const std::vector<std::string>& known) {
-  throw UnknownName(unknown_message(where, what, word, known), what, word);
+                   const std::vector<std::string>& known,
+                   const std::vector<std::string>& also) {
+  throw UnknownName(unknown_message(where, what, word, known, also), what,
+                    word);
 }
 
 }  // namespace kith

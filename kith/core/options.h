@@ -138,15 +138,18 @@ std::string join(const std::vector<std::string>& words,
                  const std::string& separator = ", ");
 
 /// What to say of a name that is not known: what it names, the nearest name
-/// and all the names there are.
+/// and all the names there are. `also` are other names of these, which are
+/// told only if one is near.
 std::string unknown_message(const std::string& where, const std::string& what,
                             const std::string& word,
-                            const std::vector<std::string>& known);
+                            const std::vector<std::string>& known,
+                            const std::vector<std::string>& also = {});
 
 /// Throws it as ConfigError.
 [[noreturn]] void throw_unknown(const std::string& where,
                                 const std::string& what,
                                 const std::string& word,
-                                const std::vector<std::string>& known);
+                                const std::vector<std::string>& known,
+                                const std::vector<std::string>& also = {});
 
 }  // namespace kith

@@ -131,8 +131,15 @@ class Registry {
   /// Throws ConfigError, with the known names, for a name that is not there.
   const Entry& at(const std::string& name, const std::string& where) const {
     const auto found = entries_.find(own_name(name));
-    if (found == entries_.end()) throw_unknown(where, kind_, name, names());
-    return found->second;
+    if (found != entries_.end()) return found->second;
+    std::vector<std::string> also;
+    for (const auto& [alias, own] : aliases_) also.push_back(alias);
+    throw_unknown(where, kind_, name, names(), also);
+  }
+
+  /// The part that an entry is a shape of; empty if it is no shape.
+  std::string shape_of(const Entry& entry) const {
+    return entry.is_shape ? name_of(*entry.type) : "";
   }
 
   /// The name of a part by its class, not that of a shape; empty if it is none

@@ -26,7 +26,13 @@ ConfigSection section_of_parts(const char* key, const char* about,
                                const Parts& registry) {
   ConfigSection section{key, about, {}, {}, ""};
   for (const auto& [name, entry] : registry.entries()) {
-    section.parts.push_back({name, entry.options()});
+    const std::string part = registry.shape_of(entry);
+    section.parts.push_back(
+        {name,
+         part.empty() ? entry.options()
+                      : changed_options(entry.options(),
+                                        registry.at(part, "").options()),
+         part, entry.aliases});
   }
   return section;
 }

@@ -10,7 +10,9 @@ namespace kith {
 /// A part that a section can name, with the keys that it has then.
 struct ConfigPart {
   std::string name;
-  std::vector<OptionInfo> options;
+  std::vector<OptionInfo> options;  ///< Of a shape: with defaults of its own.
+  std::string shape_of = {};        ///< The part that it is a shape of.
+  std::vector<std::string> aliases = {};  ///< Names that work too.
 };
 
 /// A section of a configuration and all keys that it can have.

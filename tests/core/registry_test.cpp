@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kith/core/option_info.h"
 #include "tests/support/expect_error.h"
 
 namespace kith {
@@ -190,9 +191,27 @@ TEST(Registry, HasShapesOfAPart) {
   EXPECT_TRUE(registry.contains("quad"));
   EXPECT_EQ(to_yaml(registry.complete(section("shape: {name: quad}"), "shape")),
             "name: square\nwidth: 4\nheight: 4\n");
+  expect_error<ConfigError>([&] { area("shape: {name: quat}"); },
+                            "did you mean 'quad'?", "Known: box, square.");
   expect_error<ConfigError>(
       [&] { area("shape:\n  name: square\n  width: 0.1\n"); },
       "r.yaml:3: 'shape.width' is too small for 'shape.height'");
+}
+
+TEST(Registry, TellsWhatMakesAShape) {
+  ShapeRegistry registry("shape");
+  registry.add<Box>("box");
+  registry.add_shape<Box>("low", "a low box", {.height = 1}, {"flat"});
+  const ShapeRegistry::Entry& box = registry.at("box", "");
+  const ShapeRegistry::Entry& low = registry.at("flat", "");
+  EXPECT_EQ(registry.shape_of(box), "");
+  EXPECT_EQ(registry.shape_of(low), "box");
+  EXPECT_EQ(low.aliases, std::vector<std::string>{"flat"});
+  const std::vector<OptionInfo> changed =
+      changed_options(low.options(), box.options());
+  ASSERT_EQ(changed.size(), 1u);
+  EXPECT_EQ(changed[0].name, "height");
+  EXPECT_EQ(changed[0].default_value.scalar, "1");
 }
 
 TEST(Registry, RefusesANameTwice) {

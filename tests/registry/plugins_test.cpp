@@ -101,29 +101,30 @@ Names differences(const std::vector<RegisterLine>& lines,
   return problems;
 }
 
-/// Of backbones, names that are no shape of another.
-Names backbone_families() {
+/// Shapes of parts have no lines of their own.
+template <class Parts>
+Names part_names(const Parts& registry) {
   Names names;
-  for (const auto& [name, entry] : backbone_registry().entries()) {
+  for (const auto& [name, entry] : registry.entries()) {
     if (!entry.is_shape) names.push_back(name);
   }
   return names;
 }
 
 Registries all_registries() {
-  return {{"data_set_registry", data_set_registry().names()},
-          {"augmentation_registry", augmentation_registry().names()},
-          {"corruption_registry", corruption_registry().names()},
-          {"sampler_registry", sampler_registry().names()},
-          {"backbone_registry", backbone_families()},
-          {"miner_registry", miner_registry().names()},
-          {"loss_registry", loss_registry().names()},
-          {"optimizer_registry", optimizer_registry().names()},
-          {"schedule_registry", schedule_registry().names()},
-          {"metric_registry", metric_registry().names()},
-          {"protocol_registry", protocol_registry().names()},
-          {"vector_index_registry", vector_index_registry().names()},
-          {"figure_registry", figure_registry().names()}};
+  return {{"data_set_registry", part_names(data_set_registry())},
+          {"augmentation_registry", part_names(augmentation_registry())},
+          {"corruption_registry", part_names(corruption_registry())},
+          {"sampler_registry", part_names(sampler_registry())},
+          {"backbone_registry", part_names(backbone_registry())},
+          {"miner_registry", part_names(miner_registry())},
+          {"loss_registry", part_names(loss_registry())},
+          {"optimizer_registry", part_names(optimizer_registry())},
+          {"schedule_registry", part_names(schedule_registry())},
+          {"metric_registry", part_names(metric_registry())},
+          {"protocol_registry", part_names(protocol_registry())},
+          {"vector_index_registry", part_names(vector_index_registry())},
+          {"figure_registry", part_names(figure_registry())}};
 }
 
 TEST(Plugins, EveryLineRegistersItsNameAndEveryNameHasItsLine) {
