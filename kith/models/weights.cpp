@@ -134,11 +134,12 @@ Format format_of(const std::string& path) {
   std::string start(kLength + 1, '\0');
   start.resize(std::min<uint64_t>(start.size(), file.size()));
   file.read_at(0, start.data(), start.size());
-  if (start.starts_with("PK") || start.starts_with('\x80')) {
-    return Format::kPth;
-  }
+  // First, for the number may begin as the other formats do.
   if (start.size() > kLength && start[kLength] == '{') {
     return Format::kSafetensors;
+  }
+  if (start.starts_with("PK") || start.starts_with('\x80')) {
+    return Format::kPth;
   }
   throw DataError(path +
                   ": neither a .safetensors file nor one of torch.save (one "

@@ -87,6 +87,15 @@ std::string p_scalar(int64_t value) {
   return p_tensor({"0", 4, {}, {}, value});
 }
 
+// The length of the header is the first byte, and other formats begin with 0x80
+// or "PK".
+TEST_F(WeightsTest, SafetensorsOfEveryLengthOfTheHeaderAreRead) {
+  for (size_t length = 1; length < 270; length += 8) {
+    const std::string name(length, 'x');
+    EXPECT_EQ(names_of(read_weights(save_scalars({name}))), Names{name});
+  }
+}
+
 TEST_F(WeightsTest, StripsWhatWrappersLeave) {
   EXPECT_EQ(
       names_of(read_weights(save_scalars(
