@@ -16,7 +16,6 @@ constexpr const char* kProxyAnchor = "Proxy Anchor (Kim et al.)";
 constexpr const char* kPapers = "code of its paper";
 constexpr const char* kVision = "torchvision";
 constexpr const char* kTorch = "PyTorch";
-constexpr const char* kTimm = "timm";
 constexpr const char* kFaissName = "faiss";
 
 constexpr const char* kAllOrMined =
@@ -105,8 +104,6 @@ const std::vector<OtherName>& other_names() {
       {"sampler", "random", kRoth, "spc_random"},
       {"sampler", "RandomSampler", kTorch, "uniform"},
       {"backbone", "bninception", kPapers, "bn_inception"},
-      {"backbone", "vit_base_patch16_224", kTimm, "vit_b_16"},
-      {"backbone", "vit_base_patch32_224", kTimm, "vit_b_32"},
       {"data set", "CUB", kPml, "cub200"},
       {"data set", "INaturalist2018", kPml, "inaturalist"},
       {"data set", "StanfordOnlineProducts", kPml, "sop"},

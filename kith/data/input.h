@@ -12,11 +12,15 @@
 namespace kith {
 
 /// Colour, mean and standard deviation of the pictures that published weights
-/// were trained on: those of ImageNet, unless a backbone says otherwise.
+/// were trained on: those of ImageNet, unless a backbone says otherwise. The
+/// rest is how they are usually used; nothing where that is left open.
 struct PretrainedInput {
   std::string colour = "rgb";  ///< Or bgr: the order of the numbers.
   std::vector<double> mean = {0.485, 0.456, 0.406};
   std::vector<double> std = {0.229, 0.224, 0.225};
+  int64_t size = 0;          ///< `model.input.size`
+  std::string filter = {};   ///< `model.input.filter`
+  std::string pooling = {};  ///< `model.head.pooling`
 };
 
 /// What a model takes: every picture is brought to this form first. Part of
@@ -30,6 +34,9 @@ struct InputOptions {
   std::string colour = "auto";    ///< Until settle() knows that of the data.
   std::vector<double> mean = {};  ///< Empty: the usual one of the colour.
   std::vector<double> std = {};
+  /// Sides must be multiples of this for the network; no option: EmbeddingNet
+  /// sets it.
+  int64_t patch = 1;
 
   /// Fills in what the user left open. `found` is the colour of the data, grey
   /// or rgb, or auto if it is not known yet; then colour, mean and std stay as
@@ -42,10 +49,9 @@ struct InputOptions {
   /// Whether pictures keep their shape, so that their sizes differ.
   bool any_shape() const { return long_side > 0; }
 
-  /// How many pixels the largest picture has.
-  int64_t most_pixels() const {
-    return any_shape() ? long_side * long_side : size * size;
-  }
+  /// Of the largest picture.
+  int64_t largest_side() const { return any_shape() ? long_side : size; }
+  int64_t most_pixels() const { return largest_side() * largest_side(); }
 
   /// How many pictures of a size have no more pixels than `count` of the
   /// largest ones; at least one. The network needs memory by pixels.

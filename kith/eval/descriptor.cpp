@@ -10,36 +10,43 @@
 namespace kith {
 namespace {
 
-int64_t scaled(int64_t side, double scale) {
-  const double length = std::floor(static_cast<double>(side) * scale);
-  return std::max<int64_t>(kShortestSide, static_cast<int64_t>(length));
+int64_t scaled(int64_t side, double scale, int64_t patch) {
+  const double length = static_cast<double>(side) * scale;
+  if (patch > 1) {
+    const double patches = std::round(length / static_cast<double>(patch));
+    return std::max<int64_t>(1, static_cast<int64_t>(patches)) * patch;
+  }
+  return std::max<int64_t>(kShortestSide,
+                           static_cast<int64_t>(std::floor(length)));
 }
 
 /// A side that stays as it is may be shorter than kShortestSide: the model was
 /// made for it.
 InputOptions scaled(InputOptions input, double scale) {
   if (scale == 1.0) return input;
-  input.size = scaled(input.size, scale);
-  if (input.resize != 0) input.resize = scaled(input.resize, scale);
+  input.size = scaled(input.size, scale, input.patch);
+  if (input.resize != 0) {
+    input.resize = scaled(input.resize, scale, input.patch);
+  }
   return input;
 }
 
-Image resize_whole(const Image& image, int64_t long_side, double scale,
-                   Filter filter) {
+Image resize_whole(const Image& image, const InputOptions& input,
+                   int64_t long_side, double scale) {
   const Size full =
       size_within({image.width, image.height}, static_cast<int>(long_side));
-  return resize(image, static_cast<int>(scaled(full.width, scale)),
-                static_cast<int>(scaled(full.height, scale)), filter);
+  return resize(image, static_cast<int>(scaled(full.width, scale, input.patch)),
+                static_cast<int>(scaled(full.height, scale, input.patch)),
+                filter_named(input.filter));
 }
 
 Image make_picture(const Image& image, const InputOptions& input,
                    int64_t long_side, double scale) {
-  const Filter filter = filter_named(input.filter);
-  if (long_side != 0) return resize_whole(image, long_side, scale, filter);
+  if (long_side != 0) return resize_whole(image, input, long_side, scale);
   if (input.any_shape()) {
     const Size size =
         size_of_any_shape({image.width, image.height}, input, scale);
-    return resize(image, size.width, size.height, filter);
+    return resize(image, size.width, size.height, filter_named(input.filter));
   }
   const Augmentations none;
   Rng unused(0, Stream::kAugment);

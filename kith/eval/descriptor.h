@@ -41,8 +41,9 @@ constexpr int kShortestSide = 8;
 ///   input's own size_of_any_shape times the scale;
 /// - else to size_within(image, long_side) times the scale, nothing cut off.
 ///
-/// Sides times a scale are rounded down, to no less than kShortestSide; those
-/// of size_of_any_shape to the nearest of its multiples.
+/// Sides times a scale are rounded down, to no less than kShortestSide; for a
+/// network of patches to the nearest multiple of these, and those of
+/// size_of_any_shape to the nearest of its multiples.
 std::vector<Image> make_pictures(const Image& image, const InputOptions& input,
                                  const DescriptorOptions& options);
 

@@ -17,7 +17,7 @@ namespace {
 
 Tensor no_rows(EmbeddingNet& net, const EmbedOptions& options) {
   return torch::empty(
-      {0, options.pooled ? net.backbone().features() : net.dim()},
+      {0, options.pooled ? net.pooled_dim() : net.dim()},
       torch::TensorOptions().dtype(torch::kFloat).device(net.device()));
 }
 

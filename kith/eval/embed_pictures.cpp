@@ -33,8 +33,7 @@ class Sums {
         options_(options),
         all_images_(share.all_images),
         sums_(torch::zeros(
-            {share.count(),
-             options.pooled ? net.backbone().features() : net.dim()},
+            {share.count(), options.pooled ? net.pooled_dim() : net.dim()},
             net.parameters().front().options())) {}
 
   /// Of a batch whose first image has this row. Returns when its memory has

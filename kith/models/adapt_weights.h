@@ -33,17 +33,7 @@ void rename_tensors(NamedTensors& weights, const OtherNames& names,
 /// its shapes: a linear layer and a 1x1 convolution are the same.
 void fit_unit_dimensions(NamedTensors& weights, const torch::nn::Module& net);
 
-/// Names of timm's vision transformers, and of torchvision's first release of
-/// its own, become those of torchvision today. Other names stay.
-void rename_vit_weights(NamedTensors& weights);
-
 /// Caffe's names of layers, such as inception_3a/1x1, have _ in place of /.
 void rename_caffe_weights(NamedTensors& weights);
-
-/// Position embeddings [1, 1 + g g, F] of a square grid of patches become those
-/// of a grid of `side` x `side` by bicubic interpolation; the class token's
-/// stays.
-void resize_positions(NamedTensors& weights, const std::string& name,
-                      int64_t side);
 
 }  // namespace kith

@@ -42,9 +42,22 @@ class Backbone : public torch::nn::Module {
   /// was made for; empty if it takes any size, of any shape.
   virtual std::string fixed_size() const { return ""; }
 
+  /// Both sides of a picture must be multiples of this.
+  virtual int64_t multiple() const { return 1; }
+
   /// Turns tensors of a weight file (names and shapes of torchvision, timm and
   /// others) into those of this backbone, where they differ.
   virtual void adapt_weights(NamedTensors&) const {}
+
+  /// What a tensor is called now that a checkpoint of an earlier kith has under
+  /// this name.
+  virtual std::string present_name(const std::string& stored) const {
+    return stored;
+  }
+
+  /// The known network that adapted weights are of, for errors about a file of
+  /// another one; empty if that is not known.
+  virtual std::string network_of(const NamedTensors&) const { return ""; }
 
   /// Points at which activations can be mixed. Point 0 is the input; the
   /// others lie after early stages.

@@ -5,9 +5,7 @@
 #include <vector>
 
 #include <torch/nn/modules/conv.h>
-#include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/linear.h>
-#include <torch/nn/modules/normalization.h>
 
 #include "kith/core/options.h"
 #include "kith/models/backbone.h"
@@ -17,6 +15,7 @@
 #include "kith/models/mobilenet_v3.h"
 #include "kith/models/regnet.h"
 #include "kith/models/resnet.h"
+#include "kith/models/vision_transformer.h"
 
 namespace kith {
 
@@ -192,80 +191,6 @@ class BnInception final : public InceptionNet {
   using Options = NoOptions;
 
   explicit BnInception(Options = {}, const BackboneInput& input = {});
-};
-
-struct VitShape {
-  int64_t patch = 16;  ///< Pictures are cut into patch x patch pixels.
-  int64_t width = 768;
-  int64_t depth = 12;
-  int64_t heads = 12;
-  int64_t hidden = 3072;  ///< Of the two-layer network of each block.
-};
-
-struct VitOptions {
-  double dropout = 0.0;
-
-  void describe(OptionSet& set);
-};
-
-/// Vision transformer (Dosovitskiy et al., 2021) without its classifier. The
-/// tokens of the patches are the map, one position a patch; map and class token
-/// are taken after the last LayerNorm. The picture's size is fixed, for each
-/// patch has a learnt position. Names are torchvision's.
-class VisionTransformer : public Backbone {
- public:
-  using Options = VitOptions;
-
-  /// ConfigError if patches do not fill a picture.
-  VisionTransformer(const VitShape& shape, const Options& options,
-                    const BackboneInput& input);
-
-  int64_t features() const override { return shape_.width; }
-  bool has_token() const override { return true; }
-  std::string fixed_size() const override {
-    return "a vision transformer, which has learnt a position for each patch";
-  }
-
-  /// Weights of torchvision and timm, of models for pictures of any size.
-  void adapt_weights(NamedTensors& weights) const override;
-
-  /// The input, and the tokens after a quarter and a half of the blocks.
-  int64_t mix_points() const override { return 3; }
-
- protected:
-  Features run(const Tensor& images, const Mixing& mixing) override;
-
- private:
-  class Attention;
-  class Block;
-
-  VitShape shape_;
-  int64_t channels_;
-  int64_t side_;  ///< Patches in a row.
-  Tensor class_token_;
-  Tensor positions_;  ///< [1, 1 + side^2, width]; the class token's first.
-  torch::nn::Conv2d patches_{nullptr};
-  torch::nn::Dropout dropout_{nullptr};
-  std::vector<std::shared_ptr<Block>> blocks_;
-  torch::nn::LayerNorm norm_{nullptr};
-};
-
-class VitB16 final : public VisionTransformer {
- public:
-  static constexpr const char* kSummary =
-      "vision transformer, base size, patches of 16 pixels, 768 features";
-
-  explicit VitB16(const Options& options = {}, const BackboneInput& input = {})
-      : VisionTransformer({.patch = 16}, options, input) {}
-};
-
-class VitB32 final : public VisionTransformer {
- public:
-  static constexpr const char* kSummary =
-      "vision transformer, base size, patches of 32 pixels, 768 features";
-
-  explicit VitB32(const Options& options = {}, const BackboneInput& input = {})
-      : VisionTransformer({.patch = 32}, options, input) {}
 };
 
 }  // namespace kith

@@ -27,7 +27,21 @@ Tensor by_channel(const std::vector<double>& values) {
   return torch::tensor(values, torch::kDouble).view({-1, 1, 1});
 }
 
+/// Patches, if the backbone has such, must fill every picture.
+void check_multiple(const InputOptions& input, const Backbone& backbone) {
+  const bool any = input.any_shape();
+  const int64_t has = any ? input.multiple : input.size;
+  const int64_t needed = backbone.multiple();
+  if (has % needed == 0) return;
+  throw ConfigError(std::string("'model.input.") + (any ? "multiple" : "size") +
+                    "' must be a multiple of the " + std::to_string(needed) +
+                    " pixels of a patch of this backbone, got " +
+                    std::to_string(has) + ": take " +
+                    std::to_string(std::max(needed, has / needed * needed)));
+}
+
 void check_shapes(const InputOptions& input, const Backbone& backbone) {
+  check_multiple(input, backbone);
   const std::string reason = backbone.fixed_size();
   if (!input.any_shape() || reason.empty()) return;
   throw ConfigError(
@@ -75,10 +89,11 @@ EmbeddingNet::EmbeddingNet(const ConfigNode& section)
       input_(read_options<InputOptions>(part(section, "input"), "model.input")),
       section_(section) {
   set_input();
-  add_backbone(backbone_registry().make(
-                   part(section, "backbone"), "model.backbone",
-                   BackboneInput{input_.channels(), input_.size, options_.bn}),
-               read_options<HeadOptions>(part(section, "head"), "model.head"));
+  add_backbone(
+      backbone_registry().make(
+          part(section, "backbone"), "model.backbone",
+          BackboneInput{input_.channels(), input_.largest_side(), options_.bn}),
+      read_options<HeadOptions>(part(section, "head"), "model.head"));
 }
 
 EmbeddingNet::EmbeddingNet(InputOptions input,
@@ -127,6 +142,7 @@ void EmbeddingNet::add_backbone(std::shared_ptr<Backbone> backbone,
                                 const HeadOptions& head) {
   backbone_ = register_module("backbone", std::move(backbone));
   check_shapes(input_, *backbone_);
+  input_.patch = backbone_->multiple();
   dim_ = head.dim;
   l2_ = head.l2;
   head_ = register_module("head", std::make_shared<Head>(head, *backbone_));

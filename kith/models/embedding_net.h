@@ -109,9 +109,12 @@ class EmbeddingNet final : public torch::nn::Module {
   /// bfloat16 on a GPU; the head always computes in float32.
   Tensor forward(const Tensor& images, const Mixing& mixing = {});
 
-  /// [N, C, H, W] -> [N, F], what the head's linear layer is given; of a
-  /// network without head what it gives.
+  /// [N, C, H, W] -> [N, pooled_dim()], what the head's linear layer is given;
+  /// of a network without head what it gives.
   Tensor pooled(const Tensor& images);
+  int64_t pooled_dim() const {
+    return head_ ? head_->features() : backbone_->features();
+  }
 
   /// Parameters by name, as checkpoints store them: a user's own network has
   /// the names that it has without kith.

@@ -11,6 +11,11 @@ namespace {
 /// gradient, as in the pooling layers of published code.
 Tensor maximum(const Tensor& map) { return std::get<0>(map.flatten(2).max(2)); }
 
+int64_t pooled_features(const HeadOptions& options, const Backbone& backbone) {
+  return options.pooling == "class_token_and_average" ? 2 * backbone.features()
+                                                      : backbone.features();
+}
+
 }  // namespace
 
 void HeadOptions::describe(OptionSet& set) {
@@ -18,8 +23,11 @@ void HeadOptions::describe(OptionSet& set) {
   set.add(
          "pooling", pooling,
          "How positions are pooled; class_token: a transformer's own token, or "
-         "what ConvNeXt's last LayerNorm makes of the mean.")
-      .choices({"gem", "average", "max", "max_average", "class_token"});
+         "what ConvNeXt's last LayerNorm makes of the mean; or with the "
+         "average "
+         "of the positions beside it.")
+      .choices({"gem", "average", "max", "max_average", "class_token",
+                "class_token_and_average"});
   set.add("gem_p", gem_p, "Start value of GeM's learnt power.").positive();
   set.add("layer_norm", layer_norm,
           "LayerNorm before or after the linear layer.")
@@ -44,20 +52,20 @@ void HeadOptions::describe(OptionSet& set) {
 
 Head::Head(const HeadOptions& options, const Backbone& backbone)
     : options_(checked(options, "head")) {
-  if (options.pooling == "class_token" && !backbone.has_token()) {
+  if (options.pooling.starts_with("class_token") && !backbone.has_token()) {
     throw ConfigError(
-        "'model.head.pooling' is class_token, but the backbone has none: take "
-        "a transformer (vit_b_16) or ConvNeXt, or gem, average, max or "
-        "max_average");
+        "'model.head.pooling' is " + options.pooling +
+        ", but the backbone has no such token: take a transformer (vit_b_16) "
+        "or ConvNeXt, or gem, average, max or max_average");
   }
   if (options.pooling == "gem") {
     gem_p_ = register_parameter("gem_p", torch::full({1}, options.gem_p));
   }
-  const int64_t features = backbone.features();
+  const int64_t features = pooled_features(options, backbone);
   if (options.init == "whitening" && options.dim > features) {
     throw ConfigError(
         "'model.head.init' is whitening, which makes at most as "
-        "many dimensions as the backbone has features: set "
+        "many dimensions as there are pooled features: set "
         "'model.head.dim' to at most " +
         std::to_string(features) + ", got " + std::to_string(options.dim));
   }
@@ -81,6 +89,9 @@ Tensor Head::pool(const Features& features) const {
   const auto type = linear_->weight.scalar_type();
   if (options_.pooling == "class_token") return features.token.to(type);
   const Tensor map = features.map.to(type);
+  if (options_.pooling == "class_token_and_average") {
+    return torch::cat({features.token.to(type), map.mean({2, 3})}, 1);
+  }
   if (options_.pooling == "average") return map.mean({2, 3});
   if (options_.pooling == "max") return maximum(map);
   if (options_.pooling == "max_average") return maximum(map) + map.mean({2, 3});

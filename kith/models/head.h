@@ -29,7 +29,8 @@ struct HeadOptions {
 /// GeM (Radenovic et al., 2019): (mean over positions of max(f, 1e-6)^p)^(1/p)
 /// for each channel, with one learnt p. `max_average` adds up the maximum and
 /// the mean of each channel. `class_token` takes the backbone's class token
-/// and leaves the map alone.
+/// and leaves the map alone; `class_token_and_average` puts the mean beside it,
+/// [N, 2 F].
 class Head final : public torch::nn::Module {
  public:
   /// ConfigError if the backbone lacks what is pooled, or has fewer features
@@ -39,8 +40,11 @@ class Head final : public torch::nn::Module {
   /// -> [N, dim], in the precision of the head's weights.
   Tensor forward(const Features& features);
 
-  /// What goes into the linear layer, [N, F].
+  /// What goes into the linear layer, [N, features()].
   Tensor pooled(const Features& features);
+
+  /// F, of what goes into the linear layer.
+  int64_t features() const { return linear_->options.in_features(); }
 
   const HeadOptions& options() const { return options_; }
 

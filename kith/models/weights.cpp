@@ -183,7 +183,8 @@ bool may_be_missing(std::string_view name) {
 
 [[noreturn]] void fail_unmatched(const std::string& path,
                                  const NamedTensors& found,
-                                 const NamedTensors& wanted) {
+                                 const NamedTensors& wanted,
+                                 const std::string& network) {
   const auto names = [](const NamedTensors& tensors) {
     std::vector<std::string> all;
     for (const auto& [name, tensor] : tensors) all.push_back(name);
@@ -192,7 +193,8 @@ bool may_be_missing(std::string_view name) {
   throw DataError(path + ": no tensor fits the model; the file has " +
                   first_names(names(found)) + "; the model has " +
                   first_names(names(wanted)) +
-                  ". Is it the file of another model?");
+                  (network.empty() ? ". Is it the file of another model?"
+                                   : ". The file is nearest to " + network));
 }
 
 }  // namespace
@@ -204,6 +206,8 @@ std::string WeightReport::summary() const {
   if (!missing.empty()) text += "; missing " + first_names(missing);
   if (!mismatched.empty()) text += "; other shape " + first_names(mismatched);
   if (!unexpected.empty()) text += "; not used " + first_names(unexpected);
+  const bool fits = missing.empty() && mismatched.empty();
+  if (!fits && !network.empty()) text += "; the file is nearest to " + network;
   return text;
 }
 
@@ -215,11 +219,13 @@ NamedTensors read_weights(const std::string& path) {
 }
 
 WeightReport copy_weights(const std::string& path, const NamedTensors& weights,
-                          const NamedTensors& targets) {
+                          const NamedTensors& targets,
+                          const std::string& network) {
   const torch::NoGradGuard no_grad;
   const std::map<std::string, Tensor> by_name(targets.begin(), targets.end());
   std::set<std::string> seen;
   WeightReport report;
+  report.network = network;
   for (const auto& [name, tensor] : weights) {
     const auto target = by_name.find(name);
     if (target == by_name.end() || !seen.insert(name).second) {
@@ -245,7 +251,7 @@ WeightReport copy_weights(const std::string& path, const NamedTensors& weights,
   // Counters fit any network that has the name.
   if (std::all_of(report.matched.begin(), report.matched.end(),
                   may_be_missing)) {
-    fail_unmatched(path, weights, targets);
+    fail_unmatched(path, weights, targets, network);
   }
   return report;
 }
@@ -253,7 +259,8 @@ WeightReport copy_weights(const std::string& path, const NamedTensors& weights,
 WeightReport load_weights(const std::string& path, Backbone& backbone) {
   NamedTensors weights = read_weights(path);
   backbone.adapt_weights(weights);
-  return copy_weights(path, weights, state_of(backbone));
+  return copy_weights(path, weights, state_of(backbone),
+                      backbone.network_of(weights));
 }
 
 }  // namespace kith

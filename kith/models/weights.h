@@ -15,6 +15,8 @@ struct WeightReport {
   std::vector<std::string> unexpected;  ///< The file has, the backbone has not.
   /// "conv1.weight: [64, 3, 7, 7] in the file, [64, 1, 7, 7] in the model"
   std::vector<std::string> mismatched;
+  /// The known network that the file is nearest to; empty if not known.
+  std::string network;
 
   /// One or two lines for the log: counts, and the first few names of each.
   std::string summary() const;
@@ -33,9 +35,11 @@ NamedTensors read_weights(const std::string& path);
 
 /// Copies tensors into `targets` by name where the shapes agree, converted to
 /// the targets' types. DataError, which starts with `path`, if none does but
-/// counters of batch norm.
+/// counters of batch norm. `network` is what the file seems to be of, for what
+/// is said of the rest.
 WeightReport copy_weights(const std::string& path, const NamedTensors& weights,
-                          const NamedTensors& targets);
+                          const NamedTensors& targets,
+                          const std::string& network = "");
 
 /// Copies the weights of a file into a backbone by name. DataError if none
 /// matches; anything else that does not fit is in the report.

@@ -59,22 +59,45 @@ NamedTensors all_tensors(const CheckpointParts& parts,
   return all;
 }
 
+/// What a tensor of a file is called now: backbones had other names in earlier
+/// versions. "optimizer.exp_avg.backbone.norm.weight" is of the backbone too.
+std::string present_name(const std::string& stored, EmbeddingNet& net) {
+  const std::string part = "backbone.";
+  size_t at = stored.find(part);
+  if (at == std::string::npos || (at > 0 && stored[at - 1] != '.')) {
+    return stored;
+  }
+  at += part.size();
+  return stored.substr(0, at) + net.backbone().present_name(stored.substr(at));
+}
+
+/// The names in a file by what they are called now.
+std::map<std::string, std::string> names_in(const SafetensorsFile& file,
+                                            EmbeddingNet& net) {
+  std::map<std::string, std::string> names;
+  for (const SafetensorsEntry& entry : file.entries()) {
+    names.emplace(present_name(entry.name, net), entry.name);
+  }
+  return names;
+}
+
 /// A checkpoint must have exactly the wanted tensors of the parts it is asked
 /// for; all but the network may be left unread.
-void check_names(const SafetensorsFile& file, const NamedTensors& wanted,
-                 bool model_only) {
+void check_names(const SafetensorsFile& file,
+                 const std::map<std::string, std::string>& names,
+                 const NamedTensors& wanted, bool model_only) {
   const std::string prefix = model_prefix(file);
-  std::set<std::string> names;
+  std::set<std::string> known;
   for (const auto& [name, tensor] : wanted) {
-    names.insert(name);
-    if (file.find(name) == nullptr) {
+    known.insert(name);
+    if (!names.contains(name)) {
       throw DataError(file.path() + ": tensor '" + name + "' is missing");
     }
   }
-  for (const SafetensorsEntry& entry : file.entries()) {
-    const bool skipped = model_only && !entry.name.starts_with(prefix);
-    if (!skipped && !names.count(entry.name)) {
-      throw DataError(file.path() + ": tensor '" + entry.name +
+  for (const auto& [name, stored] : names) {
+    const bool skipped = model_only && !name.starts_with(prefix);
+    if (!skipped && !known.contains(name)) {
+      throw DataError(file.path() + ": tensor '" + stored +
                       "' is not part of this model");
     }
   }
@@ -114,7 +137,7 @@ WeightReport copy_from_checkpoint(const std::string& path, EmbeddingNet& net) {
   NamedTensors weights;
   for (const SafetensorsEntry& entry : file.entries()) {
     if (entry.name.starts_with(prefix)) {
-      weights.emplace_back(entry.name.substr(prefix.size()),
+      weights.emplace_back(present_name(entry.name, net).substr(prefix.size()),
                            to_tensor(file.read(entry.name)));
     }
   }
@@ -201,9 +224,10 @@ void load_checkpoint(const std::string& path, const CheckpointParts& parts) {
   const SafetensorsFile file(path);
   const std::string prefix = model_prefix(file);
   NamedTensors wanted = all_tensors(parts, prefix);
-  check_names(file, wanted, /*model_only=*/parts.optimizer == nullptr);
+  const auto names = names_in(file, parts.net);
+  check_names(file, names, wanted, /*model_only=*/parts.optimizer == nullptr);
   for (auto& [name, tensor] : wanted) {
-    const Tensor stored = to_tensor(file.read(name));
+    const Tensor stored = to_tensor(file.read(names.at(name)));
     if (stored.sizes() != tensor.sizes() ||
         stored.scalar_type() != tensor.scalar_type()) {
       throw DataError(path + ": tensor '" + name +

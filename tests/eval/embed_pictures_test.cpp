@@ -190,18 +190,16 @@ TEST_F(EmbedPictures, OfAFileThatIsBrokenAreAnError) {
 }
 
 TEST(FixedSize, RefusesOtherSizes) {
-  const auto vit = std::make_shared<VisionTransformer>(
-      VitShape{.patch = 8, .width = 8, .depth = 1, .heads = 1, .hidden = 8},
-      VitOptions{}, BackboneInput{1, 16, "train"});
+  const Mlp fixed({}, BackboneInput{1, 16, "train"});
   DescriptorOptions options;
   options.flip = true;
   options.scales = {1, 1};
-  options.check(*vit);
+  options.check(fixed);
   options.scales = {1, 0.5};
-  expect_error<ConfigError>([&] { options.check(*vit); }, "'eval.scales'",
-                            "vision transformer", "resnet50");
+  expect_error<ConfigError>([&] { options.check(fixed); }, "'eval.scales'",
+                            "mlp", "resnet50");
   options.long_side = 64;
-  expect_error<ConfigError>([&] { options.check(*vit); }, "'eval.long_side'");
+  expect_error<ConfigError>([&] { options.check(fixed); }, "'eval.long_side'");
 
   EmbeddingNet mlp(complete_model(
       parse_config("{input: {size: 8}, backbone: {name: mlp}}", "test")));
@@ -213,6 +211,25 @@ TEST(FixedSize, RefusesOtherSizes) {
         embed(mlp, data, {0, 1}, embed_options, silent_progress());
       },
       "'eval.long_side'", "mlp");
+}
+
+TEST(Patches, FillThePicturesOfEveryScale) {
+  InputOptions input{.size = 28, .resize = 32, .colour = "grey"};
+  input.patch = 14;
+  DescriptorOptions options;
+  options.scales = {1, 0.7, 0.1, 1.4};
+  const Image image(50, 31, 1);
+  std::vector<int> sides;
+  for (const Image& picture : make_pictures(image, input, options)) {
+    EXPECT_EQ(picture.width, picture.height);
+    sides.push_back(picture.width);
+  }
+  EXPECT_EQ(sides, (std::vector<int>{28, 14, 14, 42}));
+  options.long_side = 40;
+  options.scales = {1};
+  const std::vector<Image> whole = make_pictures(image, input, options);
+  EXPECT_EQ(whole[0].width, 42);   // 40
+  EXPECT_EQ(whole[0].height, 28);  // 25
 }
 
 }  // namespace

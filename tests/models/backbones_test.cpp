@@ -91,20 +91,19 @@ TEST(Backbones, ConvolutionalOnesHaveTheSizesAndNamesOfTorchvision) {
   }
 }
 
-TEST(Backbones, TransformersHaveTheSizesAndNamesOfTorchvision) {
-  const std::vector<std::string> names = {
-      "class_token",
-      "conv_proj.weight",
-      "conv_proj.bias",
-      "encoder.pos_embedding",
-      "encoder.layers.encoder_layer_0.ln_1.weight",
-      "encoder.layers.encoder_layer_0.self_attention.in_proj_weight",
-      "encoder.layers.encoder_layer_0.self_attention.in_proj_bias",
-      "encoder.layers.encoder_layer_11.self_attention.out_proj.weight",
-      "encoder.layers.encoder_layer_11.ln_2.bias",
-      "encoder.layers.encoder_layer_11.mlp.0.weight",
-      "encoder.layers.encoder_layer_11.mlp.3.bias",
-      "encoder.ln.weight"};
+TEST(Backbones, TransformersHaveTheSizesOfTorchvision) {
+  const std::vector<std::string> names = {"cls_token",
+                                          "patch_embed.proj.weight",
+                                          "patch_embed.proj.bias",
+                                          "pos_embed",
+                                          "blocks.0.norm1.weight",
+                                          "blocks.0.attn.qkv.weight",
+                                          "blocks.0.attn.qkv.bias",
+                                          "blocks.11.attn.proj.weight",
+                                          "blocks.11.norm2.bias",
+                                          "blocks.11.mlp.fc1.weight",
+                                          "blocks.11.mlp.fc2.bias",
+                                          "norm.weight"};
   for (const Expected& expected :
        {Expected{"vit_b_16", 768, 85'798'656, names},
         Expected{"vit_b_32", 768, 87'455'232, names}}) {

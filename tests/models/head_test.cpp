@@ -123,6 +123,27 @@ TEST(Head, TheClassTokenIsTakenAsItIs) {
       "model.head.pooling", "class_token", "vit_b_16");
 }
 
+TEST(Head, ClassTokenWithTheAverageBesideIt) {
+  const Tensor f = positive_features();
+  const Tensor token = random_normal({f.size(0), f.size(1)}, 1, at::kFloat);
+  const int64_t width = f.size(1);
+  Head head(options("{pooling: class_token_and_average, dim: 5}"),
+            NoBackbone(width, true));
+  EXPECT_EQ(head.features(), 2 * width);
+  const Tensor pooled = head.pooled({f, token});
+  EXPECT_TRUE(torch::equal(pooled.slice(1, 0, width), token));
+  // Positions are the patches: their average is that of the tokens.
+  const Tensor tokens = f.flatten(2).transpose(1, 2);
+  EXPECT_LE(max_difference(pooled.slice(1, width), tokens.mean(1)), 1e-6);
+  EXPECT_EQ(head.forward({f, token}).size(1), 5);
+  expect_error<ConfigError>(
+      [] {
+        Head(options("{pooling: class_token_and_average}"),
+             NoBackbone(4, false));
+      },
+      "model.head.pooling", "class_token_and_average");
+}
+
 TEST(Head, ComputesInThePrecisionOfItsWeights) {
   const Tensor f = positive_features();
   for (const std::string pooling :

@@ -119,9 +119,9 @@ TEST(Backbones, MixAtTheirPoints) {
 
 TEST(Backbones, TransformersMixTokens) {
   torch::manual_seed(2);
-  const VitShape shape = {
-      .patch = 4, .width = 16, .depth = 4, .heads = 2, .hidden = 32};
-  VisionTransformer net(shape, {}, {1, 8, "train"});
+  VisionTransformer net(
+      {.patch = 4, .width = 16, .depth = 4, .heads = 2, .hidden = 32},
+      {1, 8, "train"});
   EXPECT_EQ(net.mix_points(), 3);
   expect_mixes(net, 1, 8);
 }

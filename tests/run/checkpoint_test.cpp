@@ -303,5 +303,84 @@ TEST_F(CheckpointTest, FilesThatAreNoCheckpoints) {
                           "x");
 }
 
+/// What earlier versions called a tensor of a vision transformer.
+std::string old_vit_name(std::string name) {
+  const std::pair<const char*, const char*> parts[] = {
+      {"cls_token", "class_token"},
+      {"pos_embed", "encoder.pos_embedding"},
+      {"patch_embed.proj.", "conv_proj."},
+      {"backbone.norm.", "backbone.encoder.ln."},
+      {"blocks.", "encoder.layers.encoder_layer_"},
+      {"norm1", "ln_1"},
+      {"norm2", "ln_2"},
+      {"attn.qkv.", "self_attention.in_proj_"},
+      {"attn.proj", "self_attention.out_proj"},
+      {"mlp.fc1", "mlp.0"},
+      {"mlp.fc2", "mlp.3"}};
+  for (const auto& [now, before] : parts) {
+    const size_t at = name.find(now);
+    if (at != std::string::npos) {
+      name.replace(at, std::string(now).size(), before);
+    }
+  }
+  return name;
+}
+
+/// The same file with the names of before.
+void write_with_old_names(const std::string& from, const std::string& to) {
+  const SafetensorsFile file(from);
+  NamedTensors tensors;
+  std::vector<std::pair<std::string, ArrayView>> views;
+  for (const SafetensorsEntry& entry : file.entries()) {
+    tensors.emplace_back(old_vit_name(entry.name),
+                         to_tensor(file.read(entry.name)));
+    views.emplace_back(tensors.back().first, view_of(tensors.back().second));
+  }
+  write_safetensors(to, views, file.metadata());
+}
+
+TEST(Checkpoint, OfATransformerOfBeforeIsRead) {
+  const TempDir dir;
+  ConfigNode config = ConfigNode::map();
+  config.set("model",
+             complete_model(parse_config(
+                 "{backbone: {name: vit, patch: 4, width: 6, depth: 2, heads: "
+                 "2, hidden: 8}, input: {size: 8}, head: {dim: 3}}",
+                 "test")));
+  EmbeddingNet net(*config.find("model"));
+  NamedTensors parameters = net.weights();
+  const auto optimizer = optimizer_registry().make(
+      parse_config("{name: adam}", "test"), "optimizer", parameters);
+  const Tensor images = random_normal({2, 1, 8, 8}, 1, at::kFloat);
+  net.forward(images).select(1, 0).sum().backward();
+  optimizer->step(0.01);
+  const NamedTensors state = optimizer->state();
+  save_checkpoint(dir.file("now"), {net, {}, &state}, config, "{}");
+  write_with_old_names(dir.file("now"), dir.file("before"));
+  const SafetensorsFile file(dir.file("before"));
+  ASSERT_NE(file.find("model.backbone.encoder.ln.weight"), nullptr);
+  ASSERT_EQ(file.find("model.backbone.norm.weight"), nullptr);
+
+  net.eval();
+  const Tensor expected = net.forward(images);
+  const LoadedModel model = load_model(dir.file("before"), at::kCPU);
+  EXPECT_TRUE(torch::equal(model.net->forward(images), expected));
+
+  torch::manual_seed(9);
+  EmbeddingNet other(*config.find("model"));
+  const auto fresh = optimizer_registry().make(
+      parse_config("{name: adam}", "test"), "optimizer", other.weights());
+  NamedTensors restored = fresh->state();
+  load_checkpoint(dir.file("before"), {other, {}, &restored});
+  for (size_t i = 0; i < state.size(); ++i) {
+    EXPECT_TRUE(torch::equal(restored[i].second, state[i].second))
+        << state[i].first;
+  }
+  EmbeddingNet third(*config.find("model"));
+  const WeightReport report = start_from_checkpoint(dir.file("before"), third);
+  EXPECT_TRUE(report.missing.empty() && report.unexpected.empty())
+      << report.summary();
+}
+
 }  // namespace
 }  // namespace kith

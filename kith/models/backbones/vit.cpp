@@ -2,161 +2,301 @@
 
 #include <torch/torch.h>
 
-#include "kith/core/torch_compat.h"
-#include "kith/models/adapt_weights.h"
-#include "kith/models/backbones.h"
+#include "kith/core/error.h"
+#include "kith/models/drop_path.h"
+#include "kith/models/vision_transformer.h"
+#include "kith/models/vit_block.h"
+#include "kith/models/vit_names.h"
+#include "kith/models/vit_shapes.h"
+#include "kith/models/vit_weights.h"
 
 namespace kith {
 namespace {
 
 namespace nn = torch::nn;
 
-nn::LayerNorm layer_norm(int64_t width) {
-  return nn::LayerNorm(nn::LayerNormOptions({width}).eps(1e-6));
+constexpr double kFeatureEps = 2e-5;
+
+void refuse(bool wrong, const std::string& message) {
+  if (wrong) throw ConfigError(message);
 }
 
-nn::Linear linear(int64_t in, int64_t out) {
-  nn::Linear layer(in, out);
-  nn::init::xavier_uniform_(layer->weight);
-  nn::init::zeros_(layer->bias);
-  return layer;
+/// What the ranges of single options do not say.
+void check_together(const VitOptions& o) {
+  refuse(o.width % o.heads != 0, "'vit.heads' must divide 'vit.width' (" +
+                                     std::to_string(o.width) + "), got " +
+                                     std::to_string(o.heads));
+  refuse(o.positions == "rotary" && o.width / o.heads % 4 != 0,
+         "'vit.positions' is rotary, which needs heads of a multiple of 4 "
+         "features, but 'vit.width' / 'vit.heads' is " +
+             std::to_string(o.width / o.heads));
+  refuse(o.token == "attention_pool" && o.projection > 0,
+         "'vit.projection' is for the class token: set it to 0, or 'vit.token' "
+         "to class");
+  refuse(o.token == "joined" && (o.projection == 0 || o.class_token ||
+                                 o.registers > 0 || o.positions == "rotary"),
+         "'vit.token' is joined, which needs 'vit.projection', the size of "
+         "the features, and learnt positions without class token and "
+         "registers");
+}
+
+void start_patches(nn::Conv2dImpl& patches) {
+  const auto fan_in = static_cast<double>(patches.weight[0].numel());
+  nn::init::normal_(patches.weight, 0, std::sqrt(1 / fan_in));
+  if (patches.bias.defined()) nn::init::zeros_(patches.bias);
+}
+
+int64_t features_of(const VitOptions& options) {
+  return options.projection > 0 ? options.projection : options.width;
+}
+
+void describe_blocks(VitOptions& o, OptionSet& set) {
+  set.add("mlp", o.mlp, "plain: linear, activation, linear; swiglu: gated.")
+      .choices({"plain", "swiglu"});
+  set.add("activation", o.activation, "Of the plain MLP.")
+      .choices({"gelu", "gelu_tanh", "quick_gelu", "relu6"});
+  set.add("qkv_bias", o.qkv_bias,
+          "Biases of query, key and value: all, none, or no_key: those of "
+          "query and value (DINOv3).")
+      .choices({"all", "none", "no_key"});
+  set.add("layer_scale", o.layer_scale,
+          "Start value of LayerScale, a learnt factor for each feature that a "
+          "block adds; 0: none.")
+      .range(0, 1e6);
+  set.add("norm_eps", o.norm_eps, "Epsilon of every LayerNorm.").positive();
+  set.add("pre_norm", o.pre_norm,
+          "LayerNorm before the first block, and patches without bias (CLIP).");
+}
+
+void describe_tokens(VitOptions& o, OptionSet& set) {
+  set.add("class_token", o.class_token, "A token beside those of the patches.");
+  set.add("registers", o.registers,
+          "Register tokens, which are in no output; 1 is also DeiT's "
+          "distillation token.")
+      .range(0, 256);
+  set.add("positions", o.positions,
+          "Of patches: learnt for each, or rotary (DINOv3).")
+      .choices({"learnt", "rotary"});
+  set.add("prefix_positions", o.prefix_positions,
+          "Class token and registers have learnt positions too.");
+  set.add("grid", o.grid,
+          "Patches in a row of the learnt positions; others are interpolated. "
+          "0: those of model.input.size.")
+      .range(0, 1024);
+  set.add("interpolation", o.interpolation,
+          "Bicubic, of learnt positions: with antialias (timm, DINOv2 with "
+          "registers), plain (Hugging Face), or with the offset of 0.1 of "
+          "DINO and DINOv2.")
+      .choices({"antialias", "plain", "offset"});
+  set.add("rotary_base", o.rotary_base, "Of the periods of rotary positions.")
+      .positive();
+  set.add("token", o.token,
+          "What head.pooling: class_token takes: the class token, attention "
+          "pooling of the patches (SigLIP), or a projection of all patches "
+          "joined, which is the map too (Unicom).")
+      .choices({"class", "attention_pool", "joined"});
+  set.add("projection", o.projection,
+          "Features after CLIP's linear projection, or Unicom's; 0: none.")
+      .range(0, 65536);
 }
 
 }  // namespace
 
-/// Self-attention of several heads, with the names of nn.MultiheadAttention.
-class VisionTransformer::Attention final : public nn::Module {
- public:
-  Attention(int64_t width, int64_t heads) : heads_(heads) {
-    weight_ =
-        register_parameter("in_proj_weight", torch::empty({3 * width, width}));
-    nn::init::xavier_uniform_(weight_);
-    bias_ = register_parameter("in_proj_bias", torch::zeros({3 * width}));
-    out_ = register_module("out_proj", linear(width, width));
-  }
-
-  /// [N, T, width] -> [N, T, width]
-  Tensor forward(const Tensor& x) {
-    const int64_t count = x.size(0), tokens = x.size(1);
-    const std::vector<Tensor> qkv =
-        torch::linear(x, weight_, bias_)
-            .view({count, tokens, 3, heads_, x.size(2) / heads_})
-            .permute({2, 0, 3, 1, 4})  // [3, N, heads, T, width / heads]
-            .unbind();
-    const Tensor mixed = attention(qkv[0], qkv[1], qkv[2]);
-    return out_(mixed.transpose(1, 2).reshape({count, tokens, x.size(2)}));
-  }
-
- private:
-  int64_t heads_;
-  Tensor weight_;
-  Tensor bias_;
-  nn::Linear out_{nullptr};
-};
-
-class VisionTransformer::Block final : public nn::Module {
- public:
-  Block(const VitShape& shape, double dropout) {
-    norm_1_ = register_module("ln_1", layer_norm(shape.width));
-    attention_ =
-        register_module("self_attention",
-                        std::make_shared<Attention>(shape.width, shape.heads));
-    norm_2_ = register_module("ln_2", layer_norm(shape.width));
-    // torchvision counts activation and dropout among the layers.
-    const auto mlp = register_module("mlp", std::make_shared<nn::Module>());
-    first_ = mlp->register_module("0", linear(shape.width, shape.hidden));
-    second_ = mlp->register_module("3", linear(shape.hidden, shape.width));
-    dropout_ = register_module("dropout", nn::Dropout(dropout));
-  }
-
-  Tensor forward(const Tensor& x) {
-    const Tensor y = x + dropout_(attention_->forward(norm_1_(x)));
-    const Tensor hidden = dropout_(torch::gelu(first_(norm_2_(y))));
-    return y + dropout_(second_(hidden));
-  }
-
- private:
-  nn::LayerNorm norm_1_{nullptr};
-  std::shared_ptr<Attention> attention_;
-  nn::LayerNorm norm_2_{nullptr};
-  nn::Linear first_{nullptr};
-  nn::Linear second_{nullptr};
-  nn::Dropout dropout_{nullptr};
-};
-
 void VitOptions::describe(OptionSet& set) {
+  set.add("patch", patch, "Pictures are cut into patch x patch pixels.")
+      .range(1, 64);
+  set.add("width", width, "Features of a token.").range(1, 8192);
+  set.add("depth", depth, "Blocks.").range(1, 256);
+  set.add("heads", heads, "Of the attention; they share the width.")
+      .range(1, 256);
+  set.add("hidden", hidden, "Features within the MLP of a block.")
+      .range(1, 65536);
+  describe_blocks(*this, set);
+  describe_tokens(*this, set);
   set.add("dropout", dropout,
           "Part of the activations that training sets to zero.")
       .range(0, 0.99);
+  set.add("drop_path", drop_path,
+          "Part of the pictures that skip the last block in training; blocks "
+          "before it have less, the first none.")
+      .range(0, 0.99);
 }
 
-VisionTransformer::VisionTransformer(const VitShape& shape,
-                                     const Options& options,
+VisionTransformer::VisionTransformer(Options options,
                                      const BackboneInput& input)
-    : shape_(shape),
+    : options_(checked(std::move(options), "vit")),
       channels_(input.channels),
-      side_(input.size / shape.patch) {
-  const double dropout = checked(options, "vit").dropout;
-  if (side_ < 1 || input.size % shape.patch != 0) {
-    throw ConfigError("'model.input.size' must be a multiple of the " +
-                      std::to_string(shape.patch) +
-                      " pixels of a patch of this backbone, got " +
-                      std::to_string(input.size));
+      side_(options_.grid > 0 ? options_.grid : input.size / options_.patch),
+      features_(features_of(options_)) {
+  check_together(options_);
+  refuse(options_.grid == 0 && options_.positions == "learnt" &&
+             (side_ < 1 || input.size % options_.patch != 0),
+         "'model.input.size' must be a multiple of the " +
+             std::to_string(options_.patch) +
+             " pixels of a patch of this backbone, got " +
+             std::to_string(input.size));
+  patches_ =
+      register_module("patch_embed", std::make_shared<nn::Module>())
+          ->register_module(
+              "proj", nn::Conv2d(nn::Conv2dOptions(channels_, options_.width,
+                                                   options_.patch)
+                                     .stride(options_.patch)
+                                     .bias(!options_.pre_norm)));
+  start_patches(*patches_);
+  add_tokens();
+  const auto blocks = register_module("blocks", std::make_shared<nn::Module>());
+  for (int64_t i = 0; i < options_.depth; ++i) {
+    const double rate = drop_path_rate(options_.drop_path, i, options_.depth);
+    blocks_.push_back(blocks->register_module(
+        std::to_string(i), std::make_shared<VitBlock>(options_, rate)));
   }
-  class_token_ =
-      register_parameter("class_token", torch::zeros({1, 1, shape.width}));
-  patches_ = register_module(
-      "conv_proj",
-      nn::Conv2d(nn::Conv2dOptions(channels_, shape.width, shape.patch)
-                     .stride(shape.patch)));
-  const auto fan_in =
-      static_cast<double>(channels_ * shape.patch * shape.patch);
-  nn::init::normal_(patches_->weight, 0, std::sqrt(1 / fan_in));
-  nn::init::zeros_(patches_->bias);
+  norm_ = register_module("norm", vit_norm(options_));
+  add_output(input.batch_norm);
+}
 
-  const auto encoder =
-      register_module("encoder", std::make_shared<nn::Module>());
-  positions_ = encoder->register_parameter(
-      "pos_embedding",
-      torch::randn({1, 1 + side_ * side_, shape.width}) * 0.02);
-  dropout_ = encoder->register_module("dropout", nn::Dropout(dropout));
-  const auto layers =
-      encoder->register_module("layers", std::make_shared<nn::Module>());
-  for (int64_t i = 0; i < shape.depth; ++i) {
-    blocks_.push_back(
-        layers->register_module("encoder_layer_" + std::to_string(i),
-                                std::make_shared<Block>(shape, dropout)));
+VisionTransformer::~VisionTransformer() = default;
+
+int64_t VisionTransformer::prefix() const {
+  return (options_.class_token ? 1 : 0) + options_.registers;
+}
+
+void VisionTransformer::add_tokens() {
+  const int64_t width = options_.width;
+  if (options_.class_token) {
+    class_token_ = register_parameter("cls_token", torch::zeros({1, 1, width}));
   }
-  norm_ = encoder->register_module("ln", layer_norm(shape.width));
+  if (options_.registers > 0) {
+    registers_ = register_parameter(
+        "reg_token", torch::randn({1, options_.registers, width}) * 0.02);
+  }
+  if (options_.positions == "learnt") {
+    const int64_t first = options_.prefix_positions ? prefix() : 0;
+    positions_ = register_parameter(
+        "pos_embed", torch::randn({1, first + side_ * side_, width}) * 0.02);
+  }
+  dropout_ = register_module("dropout", nn::Dropout(options_.dropout));
+  if (options_.pre_norm) {
+    pre_norm_ = register_module("norm_pre", vit_norm(options_));
+  }
+}
+
+void VisionTransformer::add_output(const std::string& batch_norm) {
+  const int64_t width = options_.width;
+  if (options_.token == "attention_pool") {
+    pool_ = register_module("attn_pool",
+                            std::make_shared<VitAttentionPool>(options_));
+  } else if (options_.token == "joined") {
+    const auto feature =
+        register_module("feature", std::make_shared<nn::Module>());
+    ConvShape shape{.in = side_ * side_ * width,
+                    .out = width,
+                    .kernel = 1,
+                    .eps = kFeatureEps};
+    feature_.emplace_back(*feature, "0", "1", shape, batch_norm);
+    shape.in = width;
+    shape.out = options_.projection;
+    feature_.emplace_back(*feature, "2", "3", shape, batch_norm);
+  } else if (options_.projection > 0) {
+    projection_ = register_module(
+        "projection", vit_linear(width, options_.projection, false));
+  }
+}
+
+bool VisionTransformer::has_token() const {
+  return options_.token != "class" || options_.class_token;
+}
+
+std::string VisionTransformer::fixed_size() const {
+  return options_.token == "joined"
+             ? "a vision transformer that projects all patches together"
+             : "";
+}
+
+Tensor VisionTransformer::tokens_of(const Tensor& images, int64_t rows,
+                                    int64_t columns) {
+  const int64_t count = images.size(0);
+  const Tensor patches = patches_(images).flatten(2).transpose(1, 2);
+  std::vector<Tensor> tokens;
+  for (const Tensor& token : {class_token_, registers_}) {
+    if (token.defined()) tokens.push_back(token.expand({count, -1, -1}));
+  }
+  Tensor x = patches;
+  if (positions_.defined()) {
+    const bool all = options_.prefix_positions && !tokens.empty();
+    const Tensor positions = resize_positions(
+        positions_, all ? prefix() : 0, rows, columns, options_.interpolation);
+    tokens.push_back(all ? patches : patches + positions);
+    x = all ? torch::cat(tokens, 1) + positions : torch::cat(tokens, 1);
+  } else {
+    tokens.push_back(patches);
+    x = torch::cat(tokens, 1);
+  }
+  x = dropout_(x);
+  return pre_norm_ ? pre_norm_(x) : x;
 }
 
 Features VisionTransformer::run(const Tensor& images, const Mixing& mixing) {
-  const int64_t count = images.size(0), size = side_ * shape_.patch;
-  TORCH_CHECK_VALUE(images.size(2) == size && images.size(3) == size,
-                    "[vit] pictures must be ", size, " x ", size, ", got ",
-                    images.sizes());
-  const Tensor patches = patches_(images).flatten(2).transpose(1, 2);
-  Tensor x = torch::cat({class_token_.expand({count, -1, -1}), patches}, 1);
-  x = dropout_(x + positions_);  // [N, T, width]
+  const int64_t patch = options_.patch;
+  const int64_t height = images.size(2), across = images.size(3);
+  TORCH_CHECK_VALUE(height >= patch && across >= patch && height % patch == 0 &&
+                        across % patch == 0,
+                    "[vit] the sides of pictures must be multiples of ", patch,
+                    ", got ", images.sizes());
+  TORCH_CHECK_VALUE(
+      feature_.empty() || (height == side_ * patch && across == side_ * patch),
+      "[vit] pictures must be ", side_ * patch, " x ", side_ * patch, ", got ",
+      images.sizes());
+  const int64_t rows = height / patch, columns = across / patch;
+  RotaryAngles rotary;
+  if (!positions_.defined()) {
+    rotary = {rows, columns, options_.width / options_.heads,
+              options_.rotary_base, norm_->weight.options()};
+  }
+  Tensor x = tokens_of(images, rows, columns);  // [N, T, width]
   for (size_t i = 0; i < blocks_.size(); ++i) {
-    x = blocks_[i]->forward(x);
+    x = blocks_[i]->forward(x, rotary);
     if (i + 1 == blocks_.size() / 4) x = mixing(1, x);
     if (i + 1 == blocks_.size() / 2) x = mixing(2, x);
   }
-  x = norm_(x);
-  const Tensor map = x.narrow(1, 1, side_ * side_)
-                         .transpose(1, 2)
-                         .unflatten(2, {side_, side_});
-  return {map, x.select(1, 0)};
+  return output_of(norm_(x), rows, columns);
+}
+
+Features VisionTransformer::output_of(const Tensor& tokens, int64_t rows,
+                                      int64_t columns) {
+  const Tensor patches = tokens.narrow(1, prefix(), rows * columns);
+  if (!feature_.empty()) return joined(patches);
+  const auto projected = [&](const Tensor& x) {
+    return projection_ ? projection_(x) : x;
+  };
+  Features features;
+  features.map =
+      projected(patches).transpose(1, 2).unflatten(2, {rows, columns});
+  if (pool_) {
+    features.token = pool_->forward(patches);
+  } else if (options_.class_token) {
+    features.token = projected(tokens.select(1, 0));
+  }
+  return features;
+}
+
+Features VisionTransformer::joined(const Tensor& patches) {
+  Tensor x = patches.flatten(1).unsqueeze(2).unsqueeze(3);
+  for (ConvNorm& layer : feature_) x = layer(x);
+  return {x, x.flatten(1)};
 }
 
 void VisionTransformer::adapt_weights(NamedTensors& weights) const {
-  rename_vit_weights(weights);
-  adapt_channels(weights, "conv_proj.weight", channels_);
-  resize_positions(weights, "encoder.pos_embedding", side_);
+  adapt_vit_weights(weights, options_, side_, channels_);
 }
 
-KITH_REGISTER(backbone_registry(), "vit_b_16", VitB16);
-KITH_REGISTER(backbone_registry(), "vit_b_32", VitB32);
+std::string VisionTransformer::present_name(const std::string& stored) const {
+  return vit_name(stored);
+}
+
+std::string VisionTransformer::network_of(const NamedTensors& weights) const {
+  return nearest_vit(weights);
+}
+
+KITH_REGISTER(backbone_registry(), "vit", VisionTransformer);
 
 }  // namespace kith
