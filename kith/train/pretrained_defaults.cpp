@@ -1,11 +1,13 @@
 #include "kith/train/pretrained_defaults.h"
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 #include "kith/core/options.h"
 #include "kith/data/augmentations.h"
 #include "kith/data/input.h"
+#include "kith/models/pretrained_input.h"
 #include "kith/train/optimizers.h"
 
 namespace kith {
@@ -57,19 +59,58 @@ ConfigNode pretrained_augment(const InputOptions& input) {
   return list;
 }
 
-/// The section `optimizer` if it is a map or can become one; else it is wrong
-/// and told elsewhere.
-ConfigNode* optimizer_section(ConfigNode& user) {
-  ConfigNode* section = user.find("optimizer");
+/// A section of `parent` if it is a map or can become one; else it is wrong and
+/// told elsewhere.
+ConfigNode* section_of(ConfigNode& parent, const char* key) {
+  ConfigNode* section = parent.find(key);
   if (section == nullptr) {
     ConfigNode empty = ConfigNode::map();
-    empty.where = user.where;
-    section = &user.set("optimizer", std::move(empty));
+    empty.where = parent.where;
+    section = &parent.set(key, std::move(empty));
   }
   if (section->kind == ConfigNode::Kind::kNull) {
     section->kind = ConfigNode::Kind::kMap;
   }
   return section->is_map() ? section : nullptr;
+}
+
+/// "model.input.size" -> model, input, size
+std::vector<std::string> split_key(const std::string& key) {
+  std::vector<std::string> path;
+  std::istringstream words(key);
+  for (std::string word; std::getline(words, word, '.');) path.push_back(word);
+  return path;
+}
+
+/// How the published weights of the backbone are used: keys of `model` and
+/// their values. Nothing of what the backbone leaves open.
+std::vector<std::pair<std::vector<std::string>, std::string>> usual_keys(
+    const ConfigNode& user) {
+  std::vector<std::pair<std::vector<std::string>, std::string>> keys;
+  const ConfigNode* backbone = find_key(user, {"model", "backbone"});
+  if (backbone == nullptr || !backbone->is_map()) return keys;
+  const PretrainedInput usual = pretrained_input(*backbone);
+  if (usual.size > 0 && !input_of(user).any_shape()) {
+    keys.push_back({{"model", "input", "size"}, std::to_string(usual.size)});
+  }
+  if (!usual.filter.empty()) {
+    keys.push_back({{"model", "input", "filter"}, usual.filter});
+  }
+  if (!usual.pooling.empty()) {
+    keys.push_back({{"model", "head", "pooling"}, usual.pooling});
+  }
+  return keys;
+}
+
+/// Takes those that the user left open.
+void take_usual_keys(ConfigNode& user, std::vector<std::string>& taken) {
+  for (const auto& [path, value] : usual_keys(user)) {
+    if (find_key(user, path) != nullptr) continue;
+    ConfigNode* section = section_of(*user.find("model"), path[1].c_str());
+    if (section == nullptr) continue;
+    section->set(path[2], ConfigNode::text(value));
+    taken.push_back(join(path, "."));
+  }
 }
 
 bool is_adam(const ConfigNode& optimizer) {
@@ -82,12 +123,13 @@ bool is_adam(const ConfigNode& optimizer) {
 std::vector<std::string> take_pretrained_defaults(ConfigNode& user) {
   std::vector<std::string> taken;
   if (!user.is_map() || !has_weights(user)) return taken;
+  take_usual_keys(user, taken);
   const InputOptions input = input_of(user);
   if (user.find("augment") == nullptr && !input.any_shape()) {
     user.set("augment", pretrained_augment(input));
     taken.emplace_back("augment");
   }
-  if (ConfigNode* optimizer = optimizer_section(user)) {
+  if (ConfigNode* optimizer = section_of(user, "optimizer")) {
     if (optimizer->find("name") == nullptr) {
       optimizer->set("name", ConfigNode::text("adamw"));
       taken.emplace_back("optimizer.name");
@@ -138,6 +180,15 @@ std::string pretrained_defaults_text(const RunConfig& config) {
     }
     if (!values.empty()) parts.push_back(name + ": [" + join(values) + "]");
   }
+  for (const char* key :
+       {"model.input.size", "model.input.filter", "model.head.pooling"}) {
+    if (!has(key)) continue;
+    const std::string name = key;
+    const size_t dot = name.rfind('.');
+    const ConfigNode* section =
+        config.section("model").find(name.substr(6, dot - 6));
+    parts.push_back(name + ": " + section->find(name.substr(dot + 1))->scalar);
+  }
   if (parts.empty()) return "";
   return "took " + join(parts, "; ") +
          ", because the network starts from pretrained weights and the "
@@ -147,13 +198,15 @@ std::string pretrained_defaults_text(const RunConfig& config) {
 void keep_begun_defaults(const ConfigNode& begun, ConfigNode& user) {
   ConfigNode open = user;
   for (const std::string& key : take_pretrained_defaults(open)) {
-    if (key == "augment") {
-      const ConfigNode* steps = begun.find("augment");
-      if (steps != nullptr) user.set("augment", *steps);
-    } else if (key == "optimizer.name" || key == "optimizer.lr") {
-      const std::string option = key.substr(key.find('.') + 1);
-      const ConfigNode* value = find_key(begun, {"optimizer", option});
-      if (value != nullptr) optimizer_section(user)->set(option, *value);
+    if (key == "model.input.mean" || key == "model.input.std") continue;
+    const std::vector<std::string> path = split_key(key);
+    const ConfigNode* value = find_key(begun, path);
+    ConfigNode* section = &user;
+    for (size_t i = 0; i + 1 < path.size() && section != nullptr; ++i) {
+      section = section_of(*section, path[i].c_str());
+    }
+    if (value != nullptr && section != nullptr) {
+      section->set(path.back(), *value);
     }
   }
 }

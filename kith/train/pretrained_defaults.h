@@ -14,7 +14,9 @@ namespace kith {
 ///   the area, then flip; none with `model.input.long_side`, where pictures
 ///   stay whole;
 /// - `optimizer.name`: adamw;
-/// - `optimizer.lr`: 1e-4, of adam and adamw.
+/// - `optimizer.lr`: 1e-4, of adam and adamw;
+/// - `model.input.size` and `filter` and `model.head.pooling`: those that the
+///   weights are usually used with, if the backbone says so.
 ///
 /// Mean and std of the weights' pictures are InputOptions::settle()'s. Returns
 /// the keys that the user left to it, those two among them; none without

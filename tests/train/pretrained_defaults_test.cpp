@@ -93,6 +93,41 @@ TEST(PretrainedDefaults, KeepTheShapeOfPictures) {
   EXPECT_EQ(option_of(config, "optimizer", "name"), "adamw");
 }
 
+TEST(PretrainedDefaults, AreThoseOfTheNetworkToo) {
+  const std::string backbone = "backbone: {name: vit_base_patch16_clip_224}";
+  const RunConfig config = with_weights(
+      "model: {weights: w.pth, input: {colour: rgb}, " + backbone + "}");
+  const ConfigNode& model = config.section("model");
+  EXPECT_EQ(model.find("backbone")->find("name")->scalar, "openclip_vit_b_16");
+  EXPECT_EQ(model.find("input")->find("size")->scalar, "224");
+  EXPECT_EQ(model.find("input")->find("filter")->scalar, "bicubic");
+  EXPECT_EQ(model.find("input")->find("mean")->items[0].scalar, "0.48145466");
+  EXPECT_EQ(model.find("head")->find("pooling")->scalar, "class_token");
+  EXPECT_EQ(config.section("augment").items[0].find("size")->scalar, "224");
+  const std::string text = pretrained_defaults_text(config);
+  for (const char* part :
+       {"model.input.size: 224", "model.input.filter: bicubic",
+        "model.head.pooling: class_token"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  const RunConfig said = with_weights(
+      "model: {weights: w.pth, input: {colour: rgb, size: 112, filter: "
+      "bilinear}, head: {pooling: gem}, " +
+      backbone + "}");
+  EXPECT_EQ(said.section("model").find("input")->find("size")->scalar, "112");
+  EXPECT_EQ(said.section("model").find("head")->find("pooling")->scalar, "gem");
+  EXPECT_THAT(pretrained_defaults_text(said), Not(HasSubstr("pooling")));
+  // Without weights nothing is taken.
+  const RunConfig none = with_weights("model: {" + backbone + "}");
+  EXPECT_EQ(none.section("model").find("head")->find("pooling")->scalar, "gem");
+  // A run that was begun with others goes on with them.
+  ConfigNode user = written("model: {weights: w.pth, " + backbone + "}");
+  keep_begun_defaults(said.tree, user);
+  const RunConfig kept = complete_config(user);
+  EXPECT_EQ(kept.section("model").find("input")->find("size")->scalar, "112");
+  EXPECT_EQ(kept.section("model").find("head")->find("pooling")->scalar, "gem");
+}
+
 TEST(PretrainedDefaults, AreNotTakenFromAWholeConfiguration) {
   const RunConfig config = with_weights(
       "augment: []\noptimizer: {name: adam, lr: 0.001}\n"
