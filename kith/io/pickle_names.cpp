@@ -71,6 +71,9 @@ constexpr Names kNames[] = {
     {"torch._tensor", PickleRole::kData, " _rebuild_from_type_v2 "},
     {"torch.nn.parameter", PickleRole::kData, " Buffer Parameter "},
     {"torch.serialization", PickleRole::kData, " _get_layout "},
+    {"torch.jit._pickle", PickleRole::kData,
+     " build_boollist build_doublelist build_intlist build_tensorlist "
+     "restore_type_tag "},
     {"torch.torch_version", PickleRole::kData, " TorchVersion "},
 
     // What PyTorch Lightning keeps beside the weights.
@@ -95,10 +98,17 @@ bool has_name(std::string_view names, std::string_view name) {
   return false;
 }
 
+/// A class of a TorchScript program: its code is elsewhere in the archive, and
+/// is not read.
+bool is_script_class(std::string_view module) {
+  return module == "__torch__" || module.starts_with("__torch__.");
+}
+
 }  // namespace
 
 std::optional<PickleRole> pickle_role(std::string_view module,
                                       std::string_view name) {
+  if (is_script_class(module)) return PickleRole::kData;
   const auto* const found =
       std::find_if(std::begin(kNames), std::end(kNames), [&](const Names& row) {
         return row.module == module && has_name(row.names, name);

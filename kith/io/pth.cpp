@@ -45,11 +45,6 @@ std::string archive_folder(const ZipFile& zip) {
                     ": a zip archive, but not one of torch.save: it holds no "
                     "data.pkl");
   }
-  if (zip.find(*folder + "constants.pkl") != nullptr) {
-    throw DataError(zip.path() +
-                    ": a TorchScript program; in Python, save its weights "
-                    "alone: torch.save(torch.jit.load(f).state_dict(), g)");
-  }
   return *folder;
 }
 

@@ -29,8 +29,10 @@ struct PthTensor {
 };
 
 /// A file of torch.save open for reading: the zip format of PyTorch 1.6 and
-/// later, or the one before. The constructor reads the pickle as data (see
-/// read_pickle), finds the tensors in its dicts, lists and tuples, and checks
+/// later, or the one before; or an archive of torch.jit.save, whose modules are
+/// read as dicts and whose program is not read. The constructor reads the
+/// pickle as data (see read_pickle), finds the tensors in its dicts, lists,
+/// tuples and modules, and checks
 /// that all lie within their storages and these within the file. Tensors are
 /// read one at a time: a large file is never in memory as a whole.
 class PthFile {

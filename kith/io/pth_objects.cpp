@@ -80,6 +80,7 @@ class Objects {
   void walk(const PickleNode& node);
   void enter(std::string key, const PickleNode& value);
   std::string key_text(const PickleNode& key, size_t position) const;
+  bool is_script_module(const PickleNode& node) const;
   bool add_tensor(const PickleNode& object);
   void fill(const PickleNode& arguments, PthTensor& tensor);
   std::vector<int64_t> integers(const PickleNode& node) const;
@@ -151,9 +152,18 @@ void Objects::walk(const PickleNode& node) {
     for (size_t i = 0; i < node.items.size(); ++i) {
       enter(std::to_string(i), item(node, i));
     }
+  } else if (is_script_module(node)) {
+    // The class, its arguments (none), then its state: a dict of parameters,
+    // buffers, other modules and plain data.
+    for (size_t i = 2; i < node.items.size(); ++i) walk(item(node, i));
   } else if (node.kind == Kind::kObject) {
     add_tensor(node);
   }
+}
+
+bool Objects::is_script_module(const PickleNode& node) const {
+  return node.kind == Kind::kObject &&
+         item(node, 0).text.starts_with("__torch__.");
 }
 
 // Recursion is as deep as the pickle, at most Pickle::kMaxDepth.
