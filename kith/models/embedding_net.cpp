@@ -143,9 +143,9 @@ void EmbeddingNet::add_backbone(std::shared_ptr<Backbone> backbone,
   backbone_ = register_module("backbone", std::move(backbone));
   check_shapes(input_, *backbone_);
   input_.patch = backbone_->multiple();
-  dim_ = head.dim;
   l2_ = head.l2;
   head_ = register_module("head", std::make_shared<Head>(head, *backbone_));
+  dim_ = head_->dim();
   train();
 }
 

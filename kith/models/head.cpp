@@ -19,13 +19,14 @@ int64_t pooled_features(const HeadOptions& options, const Backbone& backbone) {
 }  // namespace
 
 void HeadOptions::describe(OptionSet& set) {
-  set.add("dim", dim, "Size of an embedding.").range(1, 1 << 20);
-  set.add(
-         "pooling", pooling,
-         "How positions are pooled; class_token: a transformer's own token, or "
-         "what ConvNeXt's last LayerNorm makes of the mean; or with the "
-         "average "
-         "of the positions beside it.")
+  set.add("dim", dim,
+          "Size of an embedding; 0: no linear layer, so that it is what was "
+          "pooled.")
+      .range(0, 1 << 20);
+  set.add("pooling", pooling,
+          "How positions are pooled; class_token: a transformer's own token, "
+          "or what ConvNeXt's last LayerNorm makes of the mean; or with the "
+          "average of the positions beside it.")
       .choices({"gem", "average", "max", "max_average", "class_token",
                 "class_token_and_average"});
   set.add("gem_p", gem_p, "Start value of GeM's learnt power.").positive();
@@ -51,7 +52,9 @@ void HeadOptions::describe(OptionSet& set) {
 }
 
 Head::Head(const HeadOptions& options, const Backbone& backbone)
-    : options_(checked(options, "head")) {
+    : options_(checked(options, "head")),
+      dim_(options.dim == 0 ? pooled_features(options, backbone)
+                            : options.dim) {
   if (options.pooling.starts_with("class_token") && !backbone.has_token()) {
     throw ConfigError(
         "'model.head.pooling' is " + options.pooling +
@@ -62,6 +65,12 @@ Head::Head(const HeadOptions& options, const Backbone& backbone)
     gem_p_ = register_parameter("gem_p", torch::full({1}, options.gem_p));
   }
   const int64_t features = pooled_features(options, backbone);
+  if (options.dim == 0 && options.init != "uniform") {
+    throw ConfigError(
+        "'model.head.init' is " + options.init +
+        ", which is about the linear layer, and 'model.head.dim' is 0, which "
+        "leaves that out: set one of the two otherwise");
+  }
   if (options.init == "whitening" && options.dim > features) {
     throw ConfigError(
         "'model.head.init' is whitening, which makes at most as "
@@ -70,13 +79,13 @@ Head::Head(const HeadOptions& options, const Backbone& backbone)
         std::to_string(features) + ", got " + std::to_string(options.dim));
   }
   if (options.layer_norm != "none") {
-    const int64_t width =
-        options.layer_norm == "before" ? features : options.dim;
+    const int64_t width = options.layer_norm == "before" ? features : dim_;
     norm_ = register_module(
         "norm", torch::nn::LayerNorm(
                     torch::nn::LayerNormOptions({width}).elementwise_affine(
                         options.layer_norm_affine)));
   }
+  if (options.dim == 0) return;
   linear_ = register_module("linear", torch::nn::Linear(features, options.dim));
   if (options.init == "he_normal") {
     torch::nn::init::kaiming_normal_(linear_->weight, 0, torch::kFanOut);
@@ -84,13 +93,17 @@ Head::Head(const HeadOptions& options, const Backbone& backbone)
   }
 }
 
+// A backbone in bfloat16 hands over bfloat16: powers and sums need more.
+Tensor Head::in_precision(const Tensor& x) const {
+  if (!linear_.is_empty()) return x.to(linear_->weight.scalar_type());
+  return x.scalar_type() == torch::kDouble ? x : x.to(torch::kFloat);
+}
+
 Tensor Head::pool(const Features& features) const {
-  // A backbone in bfloat16 hands over bfloat16: powers and sums need more.
-  const auto type = linear_->weight.scalar_type();
-  if (options_.pooling == "class_token") return features.token.to(type);
-  const Tensor map = features.map.to(type);
+  if (options_.pooling == "class_token") return in_precision(features.token);
+  const Tensor map = in_precision(features.map);
   if (options_.pooling == "class_token_and_average") {
-    return torch::cat({features.token.to(type), map.mean({2, 3})}, 1);
+    return torch::cat({in_precision(features.token), map.mean({2, 3})}, 1);
   }
   if (options_.pooling == "average") return map.mean({2, 3});
   if (options_.pooling == "max") return maximum(map);
@@ -111,7 +124,8 @@ void Head::set_linear(const Tensor& projection, const Tensor& mean) {
 }
 
 Tensor Head::forward(const Features& features) {
-  Tensor x = linear_(pooled(features));
+  Tensor x = pooled(features);
+  if (!linear_.is_empty()) x = linear_(x);
   if (options_.layer_norm == "after") x = norm_(x);
   return options_.l2 ? normalize_rows(x) : x;
 }

@@ -24,7 +24,9 @@ struct HeadOptions {
 };
 
 /// From features to an embedding: pooling, L2, LayerNorm (before or after the
-/// linear layer), linear, L2.
+/// linear layer), linear, L2. With dim 0 there is no linear layer, and no
+/// LayerNorm unless asked for: what a published network finds without any
+/// training.
 ///
 /// GeM (Radenovic et al., 2019): (mean over positions of max(f, 1e-6)^p)^(1/p)
 /// for each channel, with one learnt p. `max_average` adds up the maximum and
@@ -37,7 +39,8 @@ class Head final : public torch::nn::Module {
   /// than a whitening is to have dimensions.
   Head(const HeadOptions& options, const Backbone& backbone);
 
-  /// -> [N, dim], in the precision of the head's weights.
+  /// -> [N, dim], in the precision of the head's weights; without any in that
+  /// of the features, or float32 if theirs is lower.
   Tensor forward(const Features& features);
 
   /// What goes into the linear layer, [N, features()].
@@ -48,16 +51,21 @@ class Head final : public torch::nn::Module {
 
   const HeadOptions& options() const { return options_; }
 
+  /// Size of an embedding.
+  int64_t dim() const { return dim_; }
+
   /// Sets the linear layer to projection (x - mean), given [dim, F] and [F].
   void set_linear(const Tensor& projection, const Tensor& mean);
 
  private:
   Tensor pool(const Features& features) const;
+  Tensor in_precision(const Tensor& x) const;
 
   HeadOptions options_;
+  int64_t dim_;
   Tensor gem_p_;
   torch::nn::LayerNorm norm_{nullptr};
-  torch::nn::Linear linear_{nullptr};
+  torch::nn::Linear linear_{nullptr};  ///< Null with dim 0.
 };
 
 }  // namespace kith

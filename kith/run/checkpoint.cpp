@@ -120,6 +120,7 @@ void check_dim(const std::string& path, const ConfigNode& section) {
   const ConfigNode* node = section.find("head");
   const ConfigNode head = node == nullptr ? ConfigNode::map() : *node;
   const int64_t dim = read_options<HeadOptions>(head, "model.head").dim;
+  if (dim == 0) return;  // no linear layer
   const SafetensorsFile file(path);
   const std::string name = model_prefix(file) + "head.linear.weight";
   const std::vector<int64_t>& shape = file.at(name).shape;

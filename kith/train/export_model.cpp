@@ -85,7 +85,9 @@ Json head_json(EmbeddingNet& net) {
     json["layer_norm_affine"] = options.layer_norm_affine;
     json["layer_norm_eps"] = 1e-5;
   }
-  json["linear"] = {options.dim, net.pooled_dim()};
+  if (options.dim > 0) {
+    json["linear"] = {options.dim, net.pooled_dim()};
+  }
   json["l2"] = options.l2;
   return json;
 }

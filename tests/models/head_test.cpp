@@ -57,6 +57,28 @@ TEST(Head, MakesEmbeddingsOfTheWantedSize) {
   EXPECT_LE(max_difference(x.norm(2, 1), torch::ones({3})), 1e-6);
 }
 
+TEST(Head, WithoutALinearLayerGivesWhatWasPooled) {
+  Head head(options("{dim: 0, pooling: average}"), NoBackbone(4));
+  EXPECT_EQ(head.dim(), 4);
+  EXPECT_TRUE(head.parameters().empty());
+  const Tensor map = positive_features();
+  const Tensor mean = map.mean({2, 3});
+  EXPECT_LE(max_difference(head.forward({map, {}}),
+                           mean / mean.norm(2, 1, true)),
+            1e-6);
+  const Tensor half = head.forward({map.to(torch::kBFloat16), {}});
+  EXPECT_EQ(half.scalar_type(), torch::kFloat);
+  EXPECT_EQ(head.forward({map.to(torch::kDouble), {}}).scalar_type(),
+            torch::kDouble);
+  const auto refuse = [](const std::string& init) {
+    expect_error<ConfigError>(
+        [&] { Head(options("{dim: 0, init: " + init + "}"), NoBackbone(4)); },
+        "'model.head.init' is " + init, "'model.head.dim' is 0");
+  };
+  refuse("whitening");
+  refuse("he_normal");
+}
+
 TEST(Head, AveragePooling) {
   const Tensor f = positive_features();
   const auto head = transparent("{dim: 4, pooling: average, l2: false}", 4);
@@ -227,7 +249,7 @@ TEST(Head, RefusesBadOptions) {
   const auto refused = [](const std::string& yaml, const auto&... parts) {
     expect_error<ConfigError>([&] { options(yaml); }, parts...);
   };
-  refused("{dim: 0}", "model.head.dim");
+  refused("{dim: -1}", "model.head.dim");
   refused("{pooling: gemm}", "model.head.pooling", "did you mean 'gem'?");
   refused("{gem_p: 0}", "model.head.gem_p", "greater than 0");
   refused("{init: normal}", "model.head.init", "one of uniform, he_normal");
