@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "kith/core/error.h"
+#include "kith/core/file.h"
+#include "kith/core/json.h"
 #include "kith/core/options.h"
 
 namespace kith {
@@ -83,6 +85,32 @@ void PublishedConfig::require_truth(const std::string& key, bool value) const {
   const auto word = [](bool b) { return b ? "true" : "false"; };
   throw DataError(path_ + ": '" + key + "' is " + word(!value) +
                   ", but kith has this network with " + word(value) + " alone");
+}
+
+std::vector<double> PublishedConfig::numbers(
+    const std::string& key, const std::vector<double>& other) const {
+  const auto* value = find(key);
+  if (value == nullptr) return other;
+  std::vector<double> all;
+  if (!value->is_array()) refuse(key, "a list of numbers");
+  for (const auto& item : *value) {
+    if (!item.is_number()) refuse(key, "a list of numbers");
+    all.push_back(item.get<double>());
+  }
+  return all;
+}
+
+nlohmann::ordered_json read_published_json(const std::string& path) {
+  constexpr uint64_t kMostBytes = uint64_t{64} << 20;
+  const std::string text = read_file(path, kMostBytes);
+  nlohmann::ordered_json json;
+  try {
+    json = parse_json(text);
+  } catch (const nlohmann::ordered_json::exception& error) {
+    throw DataError(path + ": not JSON: " + error.what());
+  }
+  if (!json.is_object()) throw DataError(path + ": not a JSON object");
+  return json;
 }
 
 bool add_published_reader(const std::string& model_type,

@@ -27,6 +27,14 @@ class PublishedConfig {
   std::string text(const std::string& key, const std::string& other) const;
   std::vector<int64_t> integers(const std::string& key,
                                 const std::vector<int64_t>& other) const;
+  std::vector<double> numbers(const std::string& key,
+                              const std::vector<double>& other) const;
+
+  /// Whether the key is there and not null.
+  bool has(const std::string& key) const { return find(key) != nullptr; }
+
+  /// The object or other value of a key; nullptr if it is not there or null.
+  const nlohmann::ordered_json* find(const std::string& key) const;
 
   /// DataError if a key is there with another value than the one that kith's
   /// network has.
@@ -38,7 +46,6 @@ class PublishedConfig {
 
  private:
   [[noreturn]] void refuse(const std::string& key, const char* type) const;
-  const nlohmann::ordered_json* find(const std::string& key) const;
 
   const std::string& path_;
   const nlohmann::ordered_json& object_;
@@ -52,6 +59,10 @@ ConfigNode backbone_section(const std::string& name, const Options& options) {
   merge_config(section, write_options(options));
   return section;
 }
+
+/// A JSON file that comes with published weights. DataError if it is not there,
+/// larger than such files are, or no JSON object.
+nlohmann::ordered_json read_published_json(const std::string& path);
 
 /// Makes the `model.backbone` section (name and options) of such a network.
 using PublishedReader = ConfigNode (*)(const PublishedConfig& config);

@@ -12,6 +12,7 @@
 #include "kith/io/pth.h"
 #include "kith/io/safetensors.h"
 #include "kith/io/tensor_io.h"
+#include "kith/models/weight_files.h"
 #include "kith/ops/finite.h"
 
 namespace kith {
@@ -212,8 +213,20 @@ std::string WeightReport::summary() const {
 }
 
 NamedTensors read_weights(const std::string& path) {
-  NamedTensors tensors =
-      format_of(path) == Format::kPth ? read_pth(path) : read_safetensors(path);
+  NamedTensors tensors;
+  std::map<std::string, std::string> file_of;  // of a tensor
+  for (const std::string& file : find_weight_files(path).weights) {
+    for (auto& [name, tensor] : format_of(file) == Format::kPth
+                                    ? read_pth(file)
+                                    : read_safetensors(file)) {
+      const auto [seen, is_new] = file_of.emplace(name, file);
+      if (!is_new && seen->second != file) {
+        throw DataError(file + ": tensor '" + name + "' is in " + seen->second +
+                        " too, another part of the weights");
+      }
+      tensors.emplace_back(name, std::move(tensor));
+    }
+  }
   if (tensors.empty()) throw DataError(path + ": holds no tensors");
   return tensors;
 }

@@ -22,8 +22,10 @@ struct WeightReport {
   std::string summary() const;
 };
 
-/// Every tensor of a .safetensors file or one of torch.save (.pth, .pt, ...;
-/// see PthFile) on the CPU, in the file's order; the format is told by content.
+/// Every tensor of a .safetensors file or one of torch.save or torch.jit.save
+/// (.pth, .pt, ...; see PthFile), or of all files of a folder or an index (see
+/// find_weight_files), on the CPU, in the file's order; the format is told by
+/// content.
 /// Checkpoints that nest their weights under `state_dict`, `model_state_dict`,
 /// `model`, `net`, `teacher` or `student` are looked into, and what lies beside
 /// is left out. From each name the prefixes that wrappers leave (`module.`,

@@ -16,6 +16,7 @@
 #include "kith/train/schedule.h"
 #include "kith/train/settle_options.h"
 #include "kith/train/told_defaults.h"
+#include "kith/train/weights_config.h"
 
 namespace kith {
 namespace {
@@ -161,7 +162,8 @@ RunConfig complete_config(const ConfigNode& written) {
   refuse_parts_of_cpp(written);
   RunConfig config;
   ConfigNode user = written;
-  config.open_keys = find_open_keys(written);
+  config.weights_config = take_weights_config(user);
+  config.open_keys = find_open_keys(user);
   config.pretrained_defaults = take_pretrained_defaults(user);
   ConfigNode& tree = config.tree;
   tree = ConfigNode::map();

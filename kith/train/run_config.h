@@ -21,6 +21,8 @@ struct RunConfig {
   std::string published_source;
   /// Keys that the user left to take_pretrained_defaults().
   std::vector<std::string> pretrained_defaults;
+  /// What was taken from the files beside the weights, as a line of the log.
+  std::string weights_config;
   /// Keys that the user left open, of those that a log tells
   /// (find_open_keys()).
   std::vector<std::string> open_keys;
@@ -29,7 +31,8 @@ struct RunConfig {
 };
 
 /// Checks a user's configuration against the descriptions of all its parts and
-/// fills in every default. Throws ConfigError; touches no data: where these
+/// fills in every default. Throws ConfigError; touches no data but the files
+/// that describe published weights (see take_weights_config): where data
 /// decide, `model.input.colour` is "auto" (see settle_colour).
 RunConfig complete_config(const ConfigNode& user);
 

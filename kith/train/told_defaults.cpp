@@ -77,8 +77,8 @@ std::string defaults_text(const RunConfig& config) {
 }
 
 void log_defaults(const RunConfig& config) {
-  for (const std::string& text :
-       {defaults_text(config), pretrained_defaults_text(config)}) {
+  for (const std::string& text : {defaults_text(config), config.weights_config,
+                                  pretrained_defaults_text(config)}) {
     if (!text.empty()) log_info(text);
   }
 }

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "kith/core/config.h"
+
+namespace kith {
+
+/// Where `model.weights` is a folder of Hugging Face or timm (see
+/// find_weight_files), gives the configuration the network and the input that
+/// the files beside the weights describe, where it does not say otherwise:
+/// `model.backbone`, and `size`, `resize`, `filter`, `colour`, `mean` and `std`
+/// of `model.input`. Returns a line about what was taken; empty: nothing. A
+/// complete configuration leaves nothing open, so no file is looked at.
+std::string take_weights_config(ConfigNode& user);
+
+}  // namespace kith
