@@ -3,6 +3,7 @@
 #include "cli/common.h"
 #include "cli/descriptor_flags.h"
 #include "cli/metrics_report.h"
+#include "cli/published_flags.h"
 #include "cli/rank_flags.h"
 #include "cli/score_flags.h"
 #include "cli/this_rank.h"
@@ -16,6 +17,7 @@ namespace {
 
 struct EvalFlags {
   EvaluateRunOptions options;
+  PublishedFlags published;
   std::string corruptions;
   DescriptorFlags descriptor;
   ScoreFlags score;
@@ -55,7 +57,9 @@ void print_scores(const EvaluatedRun& run) {
 }
 
 void run_eval(const EvalFlags& flags) {
+  flags.published.check("eval", flags.options.model);
   EvaluateRunOptions options = flags.options;
+  options.published = flags.published.published;
   if (!flags.score.metrics.empty()) {
     options.metrics = split_metric_list(flags.score.metrics);
   }
@@ -86,12 +90,10 @@ void run_eval(const EvalFlags& flags) {
 
 void add_eval(CLI::App& app) {
   auto* command = app.add_subcommand(
-      "eval", "Evaluate a trained model: every metric, with its protocol");
+      "eval",
+      "Evaluate a trained or published model: every metric, with its protocol");
   auto flags = std::make_shared<EvalFlags>();
-  command
-      ->add_option("model", flags->options.model,
-                   "A run's folder, a checkpoint (.safetensors) or an export")
-      ->required();
+  flags->published.add_to(*command, flags->options.model);
   add_checkpoint_flag(*command, flags->options.checkpoint);
   command->add_option("--data", flags->options.data,
                       "A configuration (its `eval` and `published` count "
@@ -120,8 +122,8 @@ void add_eval(CLI::App& app) {
                     "classes, hubs, near duplicates of training images");
   command->add_option(
       "--out", flags->options.out,
-      "Folder of metrics.json; default: below RUN/eval, one for "
-      "each checkpoint, split, protocol and data");
+      "Folder of metrics.json; default: below RUN/eval, or NAME-eval here of "
+      "--weights, one for each checkpoint, split, protocol and data");
   flags->descriptor.add_to(*command);
   flags->score.add_to(*command, "the run's, or the protocol's usual ones");
   flags->device.add_to(*command);

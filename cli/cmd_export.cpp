@@ -2,6 +2,7 @@
 
 #include "cli/build_info.h"
 #include "cli/common.h"
+#include "cli/published_flags.h"
 #include "cli/usage.h"
 #include "kith/use/export_run.h"
 
@@ -10,11 +11,14 @@ namespace {
 
 struct ExportFlags {
   ExportRunOptions options;
+  PublishedFlags published;
   bool json = false;
 };
 
 void print_export(const ExportFlags& flags) {
-  const ExportRunOptions& options = flags.options;
+  flags.published.check("export", flags.options.model);
+  ExportRunOptions options = flags.options;
+  options.published = flags.published.published;
   const ExportedRun run = export_run(options);
   if (flags.json) {
     const nlohmann::ordered_json json = {{"out", options.out},
@@ -39,11 +43,7 @@ void add_export(CLI::App& app) {
   auto* command = app.add_subcommand(
       "export", "Write a network for use elsewhere: weights and JSON");
   auto flags = std::make_shared<ExportFlags>();
-  command
-      ->add_option("model", flags->options.model,
-                   "A run's folder, a checkpoint (.safetensors) or an export")
-      ->required()
-      ->type_name("MODEL");
+  flags->published.add_to(*command, flags->options.model);
   command->add_option("--out", flags->options.out, "The folder to write")
       ->required()
       ->type_name("DIR");

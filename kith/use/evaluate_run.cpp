@@ -89,6 +89,41 @@ std::string model_name(const std::string& model) {
   return fs::path(run->path()).filename().string();
 }
 
+/// What is evaluated: the network, and where it came from.
+struct Evaluated {
+  LoadedModel model;
+  ChosenCheckpoint checkpoint;
+  std::string name;   ///< For tables.
+  std::string evals;  ///< The folder for folders of evaluations.
+};
+
+Evaluated load_evaluated(const EvaluateRunOptions& asked, c10::Device device) {
+  Evaluated found;
+  if (asked.published.weights.empty() && asked.published.backbone.empty()) {
+    found.checkpoint = choose_checkpoint(asked.model, asked.checkpoint);
+    found.model = load_model(found.checkpoint.file, device);
+    follow_run(found.model.config, asked.model);
+    found.name = model_name(asked.model);
+    found.evals = evals_folder(asked.model);
+    return found;
+  }
+  if (!asked.checkpoint.empty()) {
+    throw ConfigError(
+        "option 'checkpoint' chooses one of a run's folder, and published "
+        "weights are of no run: leave it out");
+  }
+  if (asked.data.empty()) {
+    throw ConfigError(
+        "option 'data' is needed: a published network has no data of its own");
+  }
+  found.model = load_published_model(asked.published, device);
+  found.checkpoint.file = asked.published.weights;
+  found.name =
+      found.model.config.find("model")->find("backbone")->find("name")->scalar;
+  found.evals = found.name + "-eval";
+  return found;
+}
+
 void add_published(const ConfigNode& config, EvalReport& report) {
   const ConfigNode* section = config.find("published");
   if (section == nullptr || !section->is_map()) return;
@@ -198,11 +233,11 @@ EvaluatedRun evaluate_together(const EvaluateRunOptions& asked,
   // Twice the same bytes: no choice of algorithms by how long they take.
   at::globalContext().setBenchmarkCuDNN(false);
   at::globalContext().setDeterministicCuDNN(true);
+  Evaluated evaluated = load_evaluated(asked, device);
+  LoadedModel& model = evaluated.model;
   EvaluatedRun run;
-  run.name = model_name(asked.model);
-  run.report.checkpoint = choose_checkpoint(asked.model, asked.checkpoint);
-  LoadedModel model = load_model(run.report.checkpoint.file, device);
-  follow_run(model.config, asked.model);
+  run.name = evaluated.name;
+  run.report.checkpoint = evaluated.checkpoint;
   model.config = with_data(asked.data, std::move(model.config));
   const ConfigNode* section = model.config.find("data");
   if (asked.data.empty() && section == nullptr) {
@@ -239,9 +274,9 @@ EvaluatedRun evaluate_together(const EvaluateRunOptions& asked,
   run.report.split = split_name(evaluator.split());
   run.report.data = asked.data;
   run.report.descriptor = descriptor_text(asked.descriptor);
-  run.folder = asked.out.empty() ? evals_folder(asked.model) + "/" +
-                                       eval_folder_name(run.report)
-                                 : asked.out;
+  run.folder = asked.out.empty()
+                   ? evaluated.evals + "/" + eval_folder_name(run.report)
+                   : asked.out;
   if (or_alone(asked.ranks).is_first()) {
     make_folders(run.folder);
     if (data->skips_broken()) {

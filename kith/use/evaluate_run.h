@@ -8,6 +8,7 @@
 #include "kith/eval/corruption_suite.h"
 #include "kith/run/eval_metrics.h"
 #include "kith/use/embed_images.h"
+#include "kith/use/published_model.h"
 
 namespace kith {
 
@@ -16,6 +17,8 @@ namespace kith {
 struct EvaluateRunOptions {
   std::string model = {};       ///< A run, a checkpoint or an export.
   std::string checkpoint = {};  ///< Of a run; see choose_checkpoint().
+  /// In place of `model`: a network without training. It needs `data`.
+  PublishedModel published = {};
   /// Other data: a configuration (its `eval` and `published` count too), a list
   /// or a folder of images.
   std::string data = {};
@@ -30,7 +33,8 @@ struct EvaluateRunOptions {
   /// Scored too, one after the other; their pictures are in corruptions.png.
   std::vector<NamedCorruption> corruptions = {};
   bool diagnostics = false;  ///< Write diagnostics.json (see diagnose_split).
-  /// The folder; usually one of its own below RUN/eval (eval_folder_name).
+  /// The folder; usually one of its own below RUN/eval (eval_folder_name), or
+  /// below NAME-eval here of a published network.
   std::string out = {};
   /// Who evaluates together; the first writes. Each keeps only its share of
   /// embeddings that are larger than scoring.memory_mb, but with `diagnostics`.

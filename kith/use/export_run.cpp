@@ -40,11 +40,17 @@ void check_export_folder(const ExportRunOptions& options,
 }  // namespace
 
 ExportedRun export_run(const ExportRunOptions& options) {
+  const PublishedModel& published = options.published;
+  const bool is_published =
+      !published.weights.empty() || !published.backbone.empty();
   const ChosenCheckpoint checkpoint =
-      choose_checkpoint(options.model, options.checkpoint);
+      is_published ? ChosenCheckpoint{.file = published.weights}
+                   : choose_checkpoint(options.model, options.checkpoint);
   check_export_folder(options, checkpoint.file);
-  const LoadedModel model = load_model(checkpoint.file, at::kCPU);
-  ChosenCheckpoint origin = origin_of(checkpoint);
+  const LoadedModel model = is_published
+                                ? load_published_model(published, at::kCPU)
+                                : load_model(checkpoint.file, at::kCPU);
+  ChosenCheckpoint origin = is_published ? checkpoint : origin_of(checkpoint);
   export_model(model, {std::move(origin), options.version}, options.out);
   return {checkpoint, model.net->dim(),
           bytes_of(fs::path(options.out) / kExportedWeights)};

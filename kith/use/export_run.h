@@ -4,15 +4,17 @@
 #include <string>
 
 #include "kith/run/choose_checkpoint.h"
+#include "kith/use/published_model.h"
 
 namespace kith {
 
 struct ExportRunOptions {
-  std::string model = {};       ///< A run, a checkpoint or an export.
-  std::string out = {};         ///< The folder to write.
-  std::string checkpoint = {};  ///< Of a run; see choose_checkpoint().
-  std::string version = {};     ///< Of kith, for model.json.
-  bool overwrite = false;       ///< Replace an export that is in the folder.
+  std::string model = {};         ///< A run, a checkpoint or an export.
+  PublishedModel published = {};  ///< In place of `model`.
+  std::string out = {};           ///< The folder to write.
+  std::string checkpoint = {};    ///< Of a run; see choose_checkpoint().
+  std::string version = {};       ///< Of kith, for model.json.
+  bool overwrite = false;         ///< Replace an export that is in the folder.
 };
 
 struct ExportedRun {

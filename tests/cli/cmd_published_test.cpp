@@ -1,0 +1,118 @@
+// `kith eval --weights` and `kith export --weights`: networks as they were
+// published, without training.
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "kith/core/file.h"
+#include "tests/cli/run_program.h"
+#include "tests/cli/tiny_run.h"
+#include "tests/support/temp_dir.h"
+
+namespace kith {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+
+/// Weights of a small network (those of a tiny run, whose head is left out),
+/// and images.
+class PublishedCommand : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TempDir();
+    const std::string config = folder_->write("tiny.yaml", kTinyConfig);
+    expect_success(train_arguments(config, folder_->file("run")));
+    fs::copy_file(folder_->file("run/checkpoints/last.safetensors"), weights());
+    expect_success({"data", "make", "glyphs", "--out", images(), "--classes",
+                    "8", "--per-class", "3"});
+  }
+  static void TearDownTestSuite() { delete folder_; }
+
+  static std::string weights() { return folder_->file("small.safetensors"); }
+  static std::string images() { return folder_->file("images"); }
+
+  static std::vector<std::string> arguments(
+      const std::string& command, const std::vector<std::string>& more) {
+    std::vector<std::string> all = {command};
+    all.insert(all.end(), more.begin(), more.end());
+    if (command == "eval") {
+      all.insert(all.end(), {"--device", "cpu", "--threads", "1"});
+    }
+    return all;
+  }
+  /// Of the tiny network.
+  static std::vector<std::string> shape() {
+    return {"--backbone", "convnet",
+            "--weights",  weights(),
+            "--set",      "model.backbone.width=8",
+            "--set",      "model.input={size: 16, colour: grey}"};
+  }
+  static std::vector<std::string> with(std::vector<std::string> flags,
+                                       const std::vector<std::string>& more) {
+    flags.insert(flags.end(), more.begin(), more.end());
+    return flags;
+  }
+  static void refuse(int exit_code, const std::string& command,
+                     const std::vector<std::string>& more,
+                     const std::vector<std::string_view>& parts) {
+    expect_failure(exit_code, arguments(command, more), parts);
+  }
+
+  static TempDir* folder_;
+};
+
+TempDir* PublishedCommand::folder_ = nullptr;
+
+TEST_F(PublishedCommand, IsEvaluatedAndExportedToTheSameNumbers) {
+  const std::string out = folder_->file("zero");
+  const ProgramResult result = expect_success(arguments(
+      "eval", with(shape(), {"--data", images(), "--out", out, "--json"})));
+  EXPECT_THAT(result.err, HasSubstr("tensors loaded"));
+  const Json metrics = Json::parse(result.out);
+  EXPECT_EQ(metrics.at("checkpoint").at("file"), weights());
+  EXPECT_GT(metrics.at("recall_any@1"), 0);
+  const std::string model = folder_->file("model");
+  expect_success(arguments("export", with(shape(), {"--out", model})));
+  const Json described = Json::parse(read_file(model + "/model.json", 1 << 20));
+  EXPECT_EQ(described.at("head").at("pooling"), "average");
+  EXPECT_FALSE(described.at("head").contains("linear"));
+  const Json again = Json::parse(
+      expect_success(arguments("eval", {model, "--data", images(), "--out",
+                                        folder_->file("again"), "--json"}))
+          .out);
+  EXPECT_EQ(again.at("recall_any@1"), metrics.at("recall_any@1"));
+  EXPECT_EQ(again.at("map_at_r"), metrics.at("map_at_r"));
+}
+
+TEST_F(PublishedCommand, SaysWhatIsMissing) {
+  refuse(2, "eval", {"--data", images()},
+         {"kith eval needs a model", "--weights"});
+  refuse(2, "export", {"--out", folder_->file("x")},
+         {"kith export needs a model"});
+  refuse(2, "eval", {"--backbone", "convnet", "--data", images()},
+         {"--backbone needs --weights"});
+  refuse(2, "eval", {"--weights", weights(), "--data", images()},
+         {"'backbone' is needed", "kith list backbones"});
+  refuse(2, "eval", shape(), {"'data' is needed"});
+  refuse(2, "eval", with(shape(), {"run"}), {"not both"});
+  refuse(2, "eval", with(shape(), {"--data", images(), "--checkpoint", "best"}),
+         {"'checkpoint'", "leave it out"});
+  refuse(2, "eval", {"run", "--set", "model.input.size=3"}, {"--set is for"});
+  refuse(2, "eval", with(shape(), {"--data", images(), "--set", "loss.k=1"}),
+         {"unknown key 'loss'"});
+}
+
+// A network that is random in part would give a number, and a wrong one.
+TEST_F(PublishedCommand, WeightsThatDoNotFitAreRefused) {
+  refuse(1, "eval",
+         with(shape(), {"--set", "model.backbone.width=9", "--data", images()}),
+         {"small.safetensors", "other shape", "would stay random"});
+}
+
+}  // namespace
+}  // namespace kith
