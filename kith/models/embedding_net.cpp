@@ -213,6 +213,12 @@ Tensor EmbeddingNet::pooled(const Tensor& images) {
   return head_ ? head_->pooled(features) : features.token;
 }
 
+Tensor EmbeddingNet::pool(const Tensor& images) {
+  const Features features = features_of(images, {});
+  const Autocast off(false);
+  return head_ ? head_->pool(features) : features.token;
+}
+
 /// The module whose names are those of the weights.
 const torch::nn::Module& EmbeddingNet::named() const {
   return own_ ? *own_ : static_cast<const Module&>(*this);

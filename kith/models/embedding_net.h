@@ -116,6 +116,9 @@ class EmbeddingNet final : public torch::nn::Module {
     return head_ ? head_->features() : backbone_->features();
   }
 
+  /// [N, C, H, W] -> [N, F], what the head's pooling makes of it.
+  Tensor pool(const Tensor& images);
+
   /// Parameters by name, as checkpoints store them: a user's own network has
   /// the names that it has without kith.
   NamedTensors weights() const;

@@ -53,8 +53,8 @@ void HeadOptions::describe(OptionSet& set) {
 
 Head::Head(const HeadOptions& options, const Backbone& backbone)
     : options_(checked(options, "head")),
-      dim_(options.dim == 0 ? pooled_features(options, backbone)
-                            : options.dim) {
+      features_(pooled_features(options, backbone)),
+      dim_(options.dim == 0 ? features_ : options.dim) {
   if (options.pooling.starts_with("class_token") && !backbone.has_token()) {
     throw ConfigError(
         "'model.head.pooling' is " + options.pooling +
@@ -64,29 +64,29 @@ Head::Head(const HeadOptions& options, const Backbone& backbone)
   if (options.pooling == "gem") {
     gem_p_ = register_parameter("gem_p", torch::full({1}, options.gem_p));
   }
-  const int64_t features = pooled_features(options, backbone);
   if (options.dim == 0 && options.init != "uniform") {
     throw ConfigError(
         "'model.head.init' is " + options.init +
         ", which is about the linear layer, and 'model.head.dim' is 0, which "
         "leaves that out: set one of the two otherwise");
   }
-  if (options.init == "whitening" && options.dim > features) {
+  if (options.init == "whitening" && options.dim > features_) {
     throw ConfigError(
         "'model.head.init' is whitening, which makes at most as "
         "many dimensions as there are pooled features: set "
         "'model.head.dim' to at most " +
-        std::to_string(features) + ", got " + std::to_string(options.dim));
+        std::to_string(features_) + ", got " + std::to_string(options.dim));
   }
   if (options.layer_norm != "none") {
-    const int64_t width = options.layer_norm == "before" ? features : dim_;
+    const int64_t width = options.layer_norm == "before" ? features_ : dim_;
     norm_ = register_module(
         "norm", torch::nn::LayerNorm(
                     torch::nn::LayerNormOptions({width}).elementwise_affine(
                         options.layer_norm_affine)));
   }
   if (options.dim == 0) return;
-  linear_ = register_module("linear", torch::nn::Linear(features, options.dim));
+  linear_ =
+      register_module("linear", torch::nn::Linear(features_, options.dim));
   if (options.init == "he_normal") {
     torch::nn::init::kaiming_normal_(linear_->weight, 0, torch::kFanOut);
     torch::nn::init::zeros_(linear_->bias);
@@ -112,7 +112,11 @@ Tensor Head::pool(const Features& features) const {
 }
 
 Tensor Head::pooled(const Features& features) {
-  Tensor x = pool(features);
+  return prepared(pool(features));
+}
+
+/// Up to the linear layer.
+Tensor Head::prepared(Tensor x) {
   if (options_.l2_before) x = normalize_rows(x);
   return options_.layer_norm == "before" ? norm_(x) : x;
 }
@@ -123,8 +127,14 @@ void Head::set_linear(const Tensor& projection, const Tensor& mean) {
   linear_->bias.copy_(-projection.mv(mean));
 }
 
-Tensor Head::forward(const Features& features) {
-  Tensor x = pooled(features);
+void Head::freeze_pool() {
+  if (gem_p_.defined()) gem_p_.requires_grad_(false);
+}
+
+Tensor Head::forward(const Features& features) { return embed(pool(features)); }
+
+Tensor Head::embed(const Tensor& pool) {
+  Tensor x = prepared(pool);
   if (!linear_.is_empty()) x = linear_(x);
   if (options_.layer_norm == "after") x = norm_(x);
   return options_.l2 ? normalize_rows(x) : x;

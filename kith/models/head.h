@@ -47,7 +47,14 @@ class Head final : public torch::nn::Module {
   Tensor pooled(const Features& features);
 
   /// F, of what goes into the linear layer.
-  int64_t features() const { return linear_->options.in_features(); }
+  int64_t features() const { return features_; }
+
+  /// The first step alone, [N, F], and all the others.
+  Tensor pool(const Features& features) const;
+  Tensor embed(const Tensor& pool);
+
+  /// GeM's power stays as it is.
+  void freeze_pool();
 
   const HeadOptions& options() const { return options_; }
 
@@ -58,10 +65,11 @@ class Head final : public torch::nn::Module {
   void set_linear(const Tensor& projection, const Tensor& mean);
 
  private:
-  Tensor pool(const Features& features) const;
+  Tensor prepared(Tensor pool);
   Tensor in_precision(const Tensor& x) const;
 
   HeadOptions options_;
+  int64_t features_;
   int64_t dim_;
   Tensor gem_p_;
   torch::nn::LayerNorm norm_{nullptr};

@@ -15,6 +15,30 @@ void tell_patience(const TrainOptions& train) {
            std::to_string(train.last_epoch()) + " epochs");
 }
 
+/// The backbone sees each image once, before training.
+void check_cached_features(const TrainOptions& train, const EmbeddingNet& net) {
+  const auto refuse = [](const std::string& key, const std::string& why,
+                         const std::string& remedy) {
+    throw ConfigError("'train.cached_features' trains the head alone, and " +
+                      key + " " + why + ": " + remedy);
+  };
+  if (!net.has_head()) {
+    refuse("a network of your own", "has none that kith knows of",
+           "set it to 0");
+  }
+  if (train.mixup > 0) {
+    refuse("'train.mixup'", "mixes within the backbone", "set one to 0");
+  }
+  if (train.head_epochs > 0) {
+    refuse("'train.head_epochs'", "are followed by epochs of the whole network",
+           "set one to 0");
+  }
+  if (net.input().any_shape()) {
+    refuse("'model.input.long_side'", "gives pictures of many shapes",
+           "set one to 0");
+  }
+}
+
 }  // namespace
 
 void check_has_images(const TrainingSplit& split, const RunConfig& config) {
@@ -50,6 +74,7 @@ void check_fit(const TrainOptions& train, const Sampler& sampler,
         "'train.mixup' mixes pictures of one size, and with "
         "'model.input.long_side' their sizes differ: use one or the other");
   }
+  if (train.cached_features > 0) check_cached_features(train, net);
   if (!net.has_head() && train.head_epochs > 0) {
     throw ConfigError(
         "'train.head_epochs' trains the head alone, and a network of your own "

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kith/core/timer.h"
+#include "kith/train/feature_bank.h"
 #include "kith/train/run_book.h"
 #include "kith/train/trainer.h"
 #include "kith/train/training_step.h"
@@ -31,6 +32,19 @@ DryRun Trainer::dry_run() {
   if (config_.train.steps > 0) {
     result.steps = std::min(result.steps, config_.train.steps);
   }
+  if (bank_) {
+    std::vector<int64_t> images;
+    for (const Epoch::Step& step : epoch.coming) {
+      images.insert(images.end(), step.images.begin(), step.images.end());
+    }
+    std::sort(images.begin(), images.end());
+    images.erase(std::unique(images.begin(), images.end()), images.end());
+    const Timer timer;
+    fill_bank(images);
+    result.seconds = timer.seconds() *
+                     static_cast<double>(split_->images().size()) /
+                     static_cast<double>(images.size());
+  }
   net_->train();
   while (epoch.remaining() > 0) {
     PhaseMeter meter(device_);
@@ -55,7 +69,7 @@ DryRun Trainer::dry_run() {
         config_.eval,
         (result.steps + result.steps_an_epoch - 1) / result.steps_an_epoch);
   }
-  result.seconds =
+  result.seconds +=
       static_cast<double>(result.steps) * result.step.phases.seconds() +
       static_cast<double>(result.evaluations) * result.eval_seconds;
   if (tester_) {  // the best network, at the end

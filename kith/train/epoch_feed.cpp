@@ -106,7 +106,7 @@ void EpochFeed::load(const std::vector<std::vector<int64_t>>& plan,
   std::vector<std::vector<int64_t>> own;
   for (const std::vector<int64_t>& batch : plan) {
     const BatchLanes lanes = parts_.cut.of(static_cast<int64_t>(batch.size()));
-    const bool has_own = lanes.begin() < lanes.end();
+    const bool has_own = parts_.loads && lanes.begin() < lanes.end();
     if (has_own) {
       origins.push_back({first + epoch.remaining(), lanes.begin()});
       own.emplace_back(batch.begin() + lanes.begin(),

@@ -48,6 +48,7 @@ struct FeedParts {
   InputOptions input = {};
   LoaderOptions loader = {};
   uint64_t seed = 0;
+  bool loads = true;  ///< False: batches have no pictures.
 };
 
 /// What a training is fed with: the sampler's batches, epoch by epoch, made by

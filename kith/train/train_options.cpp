@@ -73,6 +73,12 @@ void TrainOptions::describe(OptionSet& set) {
   set.add("cache_mb", cache_mb,
           "Decoded images are kept in memory, up to this many MB.")
       .range(0);
+  set.add("cached_features", cached_features,
+          "Only the head is trained, behind its pooling, on features that the "
+          "backbone computes once: of this many augmented views of each "
+          "training image; 1: of the image as for testing. 0: the whole "
+          "network is trained.")
+      .range(0, 1024);
   set.add("memory", memory,
           "Cross-batch memory: losses on rows of similarities also compare "
           "with this many embeddings of past batches. 0: none.")

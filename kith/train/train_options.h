@@ -31,6 +31,7 @@ struct TrainOptions {
   int64_t fold = 1;
   std::string init_from = {};
   int64_t cache_mb = 0;
+  int64_t cached_features = 0;
   int64_t tune = 0;
   int64_t memory = 0;
   int64_t memory_after = 0;

@@ -14,6 +14,7 @@
 #include "kith/ops/upload.h"
 #include "kith/train/check_training.h"
 #include "kith/train/eval_table.h"
+#include "kith/train/feature_bank.h"
 #include "kith/train/final_test.h"
 #include "kith/train/gradient_watch.h"
 #include "kith/train/run_book.h"
@@ -110,6 +111,10 @@ Trainer::Trainer(Training training, const DataSet& data,
   feed.input = net_->input();
   feed.loader = loader_options(config_.train, device, ranks);
   feed.seed = seed;
+  if (config_.train.cached_features > 0) {
+    make_bank(feed.augmentations, seed);
+    feed.loads = false;
+  }
   feed_ = std::make_unique<EpochFeed>(std::move(feed), net_->dim());
   schedule_ = parts.schedule.make();
   evaluator_ = std::make_unique<Evaluator>(data, evaluation_by(ranks));
@@ -117,7 +122,7 @@ Trainer::Trainer(Training training, const DataSet& data,
   share_statistics(*net_, ranks);
   step_ = std::make_unique<TrainingStep>(
       StepParts{*net_, *objective_, *optimizer_, *schedule_, *split_, *feed_,
-                *guard_, *cut_},
+                *guard_, *cut_, bank_.get()},
       config_.train, device);
   const auto others = [this] {
     NamedTensors all = objective_->state();
@@ -195,6 +200,29 @@ void Trainer::whiten() {
               static_cast<uint64_t>(config_.train.seed), options, progress_);
 }
 
+void Trainer::make_bank(const Augmentations& augmentations, uint64_t seed) {
+  const TrainOptions& train = config_.train;
+  bank_ = std::make_unique<FeatureBank>(
+      FeatureBankParts{*net_, *cache_, augmentations, train.cached_features,
+                       seed, config_.eval.batch,
+                       loader_options(train, device_, ranks_), ranks_},
+      std::ssize(data_.list().items));
+}
+
+/// Once the weights are there that the backbone keeps.
+void Trainer::fill_bank(const std::vector<int64_t>& images) {
+  StoppableProgress progress(progress_, stop_while_embedding());
+  const Timer timer;
+  bank_->fill(images, progress);
+  const int64_t views = config_.train.cached_features;
+  log_info("only the head trains: features of " +
+           std::to_string(images.size()) + " images" +
+           (views == 1 ? " as for testing"
+                       : ", " + std::to_string(views) + " views of each") +
+           " took " + format_fixed(timer.seconds(), 1) + " s and " +
+           std::to_string(bank_->bytes() >> 20) + " MB");
+}
+
 int64_t Trainer::steps_done() const { return book_->state().step; }
 
 std::optional<BestPoint> Trainer::best_trained() const {
@@ -270,6 +298,7 @@ EvalResult Trainer::train_to_end() {
   }
   book_->begin();
   book_->open_journal();
+  if (bank_) fill_bank(split_->images());
   if (state.epoch < config_.train.head_epochs) {
     log_info("epochs: " + std::to_string(config_.train.head_epochs) +
              " of the head and what the loss learns, then " +
@@ -349,7 +378,11 @@ void Trainer::train_epoch() {
   Epoch epoch = feed_->open(state.epoch, state.step_in_epoch,
                             steps_left(train, state.step));
   net_->train();
-  net_->freeze_backbone(epoch.number < train.head_epochs);
+  net_->freeze_backbone(epoch.number < train.head_epochs || bank_);
+  if (bank_) {
+    net_->backbone().eval();  // nothing passes through it
+    net_->head().freeze_pool();
+  }
   start_progress(epoch);
   EpochNote note(last_metric_text(state.history, config_.eval.best));
   while (epoch.remaining() > 0) {
@@ -397,12 +430,16 @@ EmbedOptions Trainer::embed_options() {
 
 Tensor Trainer::embed_images(const std::vector<int64_t>& images) {
   StoppableProgress progress(progress_, stop_while_embedding());
+  if (bank_) return bank_->embed(images, progress);
   return embed(*net_, data_, images, embed_options(), progress);
 }
 
 EmbeddedSplit Trainer::embed_now() {
   start_weights();
   StoppableProgress progress(progress_, stop_while_embedding());
+  if (bank_ && evaluator_->embedding().descriptor.is_plain()) {
+    return bank_->embed(*evaluator_, progress);
+  }
   return evaluator_->embed(*net_, embed_options(), progress);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kith/core/progress.h"
+#include "kith/data/augment.h"
 #include "kith/data/data_set.h"
 #include "kith/distributed/communicator.h"
 #include "kith/eval/evaluator.h"
@@ -18,6 +19,7 @@ namespace kith {
 
 class BatchCut;
 class EpochFeed;
+class FeatureBank;
 class GradientWatch;
 class ImageCache;
 class Objective;
@@ -115,6 +117,8 @@ class Trainer {
   void make_optimizer(const TrainerParts& parts);
   void start_weights();
   void whiten();
+  void make_bank(const Augmentations& augmentations, uint64_t seed);
+  void fill_bank(const std::vector<int64_t>& images);
   EvaluatorOptions evaluation_by(Communicator& ranks) const;
   void tell_ranks() const;
   EmbedOptions embed_options();
@@ -144,6 +148,7 @@ class Trainer {
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<Evaluator> tester_;  ///< Null: the test split is not for it.
   std::unique_ptr<EpochFeed> feed_;
+  std::unique_ptr<FeatureBank> bank_;  ///< Null: the whole network trains.
   std::unique_ptr<Objective> objective_;
   std::shared_ptr<Optimizer> optimizer_;
   std::unique_ptr<TrainingStep> step_;

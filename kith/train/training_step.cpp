@@ -37,6 +37,12 @@ std::vector<Multistage::Part> pictures_in(const Batch& batch, int64_t begin,
   return pictures;
 }
 
+/// The head as a network of what its pooling made.
+OwnNetwork head_of(EmbeddingNet& net) {
+  return {[&net](const Tensor& pool) { return net.head().embed(pool); },
+          net.head().shared_from_this()};
+}
+
 /// While it lives, cuDNN takes algorithms that give the same bits every time,
 /// if wanted.
 class SameBits {
@@ -78,11 +84,15 @@ TrainingStep::TrainingStep(const StepParts& parts, const TrainOptions& options,
       options_(options),
       device_(device),
       in_step_(parts.net.options().bn == "sync" &&
-               parts.cut.ranks().size() > 1) {
+               parts.cut.ranks().size() > 1 && parts.bank == nullptr) {
   const Lanes& lanes = parts.cut.lanes();
   for (int64_t lane = lanes.first; lane < lanes.last; ++lane) {
-    lanes_.emplace_back(parts.net, device, options.sub_batch,
-                        parse_keep_graphs(options.keep_graphs));
+    const KeepGraphs keep = parse_keep_graphs(options.keep_graphs);
+    if (parts.bank == nullptr) {
+      lanes_.emplace_back(parts.net, device, options.sub_batch, keep);
+    } else {
+      lanes_.emplace_back(head_of(parts.net), device, options.sub_batch, keep);
+    }
     if (in_step_) lanes_.back().keep_step(parts.cut.ranks());
   }
 }
@@ -198,6 +208,25 @@ void TrainingStep::compute_gradients(const Batch& batch, const RunState& state,
   parts_.feed.update_pool(batch, embeddings);
 }
 
+/// What goes through the network: pictures, or features of them.
+std::vector<Multistage::Part> TrainingStep::items_of(
+    const Batch& batch, const BatchLanes& lanes, const BatchCut::Lane& lane,
+    const ObjectiveInput& input) const {
+  if (parts_.bank == nullptr) {
+    return pictures_in(batch, lane.begin - lanes.begin(),
+                       lane.end - lanes.begin());
+  }
+  const auto images = batch.indices.begin();
+  Multistage::Part features;
+  features.pixels =
+      parts_.bank->train({images + lane.begin, images + lane.end}, lane.begin,
+                         input.epoch, input.step_in_epoch);
+  for (int64_t i = 0; i < lane.end - lane.begin; ++i) {
+    features.positions.push_back(i);
+  }
+  return {std::move(features)};
+}
+
 BatchCut::Lane TrainingStep::lane_of(size_t own, int64_t count) const {
   return parts_.cut.lane(parts_.cut.lanes().first + static_cast<int64_t>(own),
                          count);
@@ -226,10 +255,8 @@ Tensor TrainingStep::embed(const Batch& batch, const BatchLanes& lanes,
     const bool has_pictures = lane.begin < lane.end;
     statistics.begin_lane();
     if (has_pictures) {
-      std::vector<Multistage::Part> pictures = pictures_in(
-          batch, lane.begin - lanes.begin(), lane.end - lanes.begin());
-      embeddings.push_back(
-          lanes_[i].embed(std::move(pictures), seed, mixup, lane.first_chunk));
+      embeddings.push_back(lanes_[i].embed(items_of(batch, lanes, lane, input),
+                                           seed, mixup, lane.first_chunk));
       if (mixup) partners.push_back(lanes_[i].partners() + lane.begin);
     }
     statistics.end_lane(has_pictures);

@@ -7,6 +7,7 @@
 #include "kith/run/run_log.h"
 #include "kith/train/batch_cut.h"
 #include "kith/train/epoch_feed.h"
+#include "kith/train/feature_bank.h"
 #include "kith/train/multistage.h"
 #include "kith/train/objective.h"
 #include "kith/train/optimizer.h"
@@ -38,6 +39,8 @@ struct StepParts {
   EpochFeed& feed;
   const RunGuard& guard;
   const BatchCut& cut;
+  /// In place of pictures and backbone; null: these.
+  const FeatureBank* bank = nullptr;
 };
 
 /// A step of a training: embeddings of the whole batch, the loss on all of
@@ -66,6 +69,10 @@ class TrainingStep {
  private:
   Tensor embed(const Batch& batch, const BatchLanes& lanes, uint64_t seed,
                const std::optional<Mixup>& mixup, ObjectiveInput& input);
+  std::vector<Multistage::Part> items_of(const Batch& batch,
+                                         const BatchLanes& lanes,
+                                         const BatchCut::Lane& lane,
+                                         const ObjectiveInput& input) const;
   BatchCut::Lane lane_of(size_t own, int64_t count) const;
   bool halve_sub_batch(int64_t count);
   void back_propagate(const Tensor& gradient, const BatchLanes& lanes);

@@ -254,7 +254,7 @@ TEST(Head, RefusesBadOptions) {
   refused("{gem_p: 0}", "model.head.gem_p", "greater than 0");
   refused("{init: normal}", "model.head.init", "one of uniform, he_normal");
   refused("{layer_norm: both}", "one of none, before, after");
-  expect_error<ConfigError>([] { Head({.dim = 0}, Convnet()); }, "head.dim");
+  expect_error<ConfigError>([] { Head({.dim = -1}, Convnet()); }, "head.dim");
 }
 
 TEST(Head, NormalisesBeforeTheLinearLayer) {

@@ -132,6 +132,10 @@ TEST_F(TrainingOnRanks, WithASamplerThatChoosesByEmbeddings) {
   expect_that_of_one({"sampler={name: frechet, batch: 16, pool: 32}"});
 }
 
+TEST_F(TrainingOnRanks, WithFeaturesThatAreComputedOnce) {
+  expect_that_of_one({"train.cached_features=2", "train.sub_batch=2"});
+}
+
 /// Chunks of all ranks together have the statistics of one rank's whole batch:
 /// the losses are those of one.
 TEST_F(TrainingOnRanks, WithSharedStatisticsOfBatchNorm) {
