@@ -8,6 +8,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/name_pattern.h"
 #include "kith/core/other_names.h"
 #include "kith/core/unknown_name.h"
 
@@ -333,20 +334,10 @@ std::string nearest_name(const std::string& word,
   std::string best;
   size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
-    std::vector<size_t> row(candidate.size() + 1);
-    for (size_t j = 0; j < row.size(); ++j) row[j] = j;
-    for (size_t i = 1; i <= word.size(); ++i) {
-      size_t diagonal = row[0];
-      row[0] = i;
-      for (size_t j = 1; j < row.size(); ++j) {
-        const size_t change = diagonal + (word[i - 1] != candidate[j - 1]);
-        diagonal = row[j];
-        row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
-      }
-    }
+    const size_t distance = edit_distance(word, candidate);
     const size_t longest = std::max(word.size(), candidate.size());
-    if (row.back() < std::min(best_distance, longest)) {
-      best_distance = row.back();
+    if (distance < std::min(best_distance, longest)) {
+      best_distance = distance;
       best = candidate;
     }
   }

@@ -1,8 +1,11 @@
 #include "kith/models/embedding_net.h"
 
+#include <algorithm>
+
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/core/name_pattern.h"
 #include "kith/core/torch_compat.h"
 #include "kith/models/conv_norm.h"
 #include "kith/models/pretrained_input.h"
@@ -38,6 +41,13 @@ void check_multiple(const InputOptions& input, const Backbone& backbone) {
                     " pixels of a patch of this backbone, got " +
                     std::to_string(has) + ": take " +
                     std::to_string(std::max(needed, has / needed * needed)));
+}
+
+bool is_batch_norm(const torch::nn::Module& module) {
+  namespace nn = torch::nn;
+  return module.as<nn::BatchNorm1dImpl>() != nullptr ||
+         module.as<nn::BatchNorm2dImpl>() != nullptr ||
+         module.as<nn::BatchNorm3dImpl>() != nullptr;
 }
 
 void check_shapes(const InputOptions& input, const Backbone& backbone) {
@@ -171,13 +181,56 @@ void EmbeddingNet::apply_precision() const {
 }
 
 void EmbeddingNet::freeze_backbone(bool frozen) {
-  if (own_) return;
-  set_trainable(*backbone_, !frozen, options_.bn);
+  if (!own_) set_trainable(*backbone_, !frozen, options_.bn);
+  keep_frozen();
+}
+
+void EmbeddingNet::keep_frozen() {
+  for (auto& [name, weight] : weights()) {
+    if (frozen_.contains(name)) Tensor(weight).requires_grad_(false);
+  }
+}
+
+void EmbeddingNet::freeze(const std::vector<std::string>& patterns) {
+  std::vector<std::string> names;
+  for (const auto& [name, weight] : weights()) {
+    names.push_back(name);
+    if (frozen_.contains(name)) Tensor(weight).requires_grad_(true);
+  }
+  const std::vector<std::string> chosen = names_that_fit(
+      "train.freeze", "parameter of the network", patterns, names);
+  if (chosen.size() == names.size()) {
+    throw ConfigError(
+        "'train.freeze' keeps all parameters of the network as they are: leave "
+        "some to train, such as those of the head");
+  }
+  frozen_ = {chosen.begin(), chosen.end()};
+  frozen_norms_.clear();
+  for (const auto& entry : named().named_modules("", false)) {
+    const auto own = entry.value()->named_parameters(/*recurse=*/false);
+    const bool is_kept =
+        std::all_of(own.begin(), own.end(), [&](const auto& p) {
+          return frozen_.contains(entry.key() + "." + p.key());
+        });
+    if (is_batch_norm(*entry.value()) && !own.is_empty() && is_kept) {
+      frozen_norms_.push_back(entry.value());
+    }
+  }
+  freeze_backbone(false);
+  train(is_training());
+}
+
+NamedTensors EmbeddingNet::trained() const {
+  NamedTensors all = weights();
+  std::erase_if(
+      all, [&](const auto& entry) { return frozen_.contains(entry.first); });
+  return all;
 }
 
 void EmbeddingNet::train(bool on) {
   Module::train(on);
   set_training(*backbone_, on, options_.bn);
+  for (const auto& norm : frozen_norms_) norm->eval();
 }
 
 Tensor EmbeddingNet::prepare(const Tensor& pixels) const {

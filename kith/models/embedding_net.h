@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "kith/core/tensor.h"
 #include "kith/data/batch.h"
@@ -91,12 +93,21 @@ class EmbeddingNet final : public torch::nn::Module {
   void apply_precision() const;
 
   /// Keeps the backbone's parameters as they are (they want no gradient), or
-  /// lets them train. With bn "all" those of batch norm never train. Nothing
-  /// is done to a network of the user's own.
+  /// lets those train that freeze() does not keep. With bn "all" those of batch
+  /// norm never train. Nothing is done to a network of the user's own.
   void freeze_backbone(bool frozen);
 
-  /// Batch norm that keeps its statistics (bn "stats" and "all") stays in
-  /// evaluation mode.
+  /// Keeps parameters for good whose names in weights() fit one of the patterns
+  /// (fits_pattern()), instead of those of an earlier call. Batch norm whose
+  /// scale and shift are kept keeps its statistics too. ConfigError for a
+  /// pattern that fits none, or if nothing is left to train.
+  void freeze(const std::vector<std::string>& patterns);
+
+  /// Those of weights() that freeze() leaves to an optimiser.
+  NamedTensors trained() const;
+
+  /// Batch norm that keeps its statistics (bn "stats" and "all", or frozen)
+  /// stays in evaluation mode.
   void train(bool on = true) override;
 
   /// Pictures as the network takes them, on the device where they are:
@@ -131,6 +142,7 @@ class EmbeddingNet final : public torch::nn::Module {
   void add_backbone(std::shared_ptr<Backbone> backbone,
                     const HeadOptions& head);
   const torch::nn::Module& named() const;
+  void keep_frozen();
   Features features_of(const Tensor& images, const Mixing& mixing);
 
   ModelOptions options_;
@@ -144,6 +156,8 @@ class EmbeddingNet final : public torch::nn::Module {
   std::shared_ptr<Backbone> backbone_;
   std::shared_ptr<Head> head_;              ///< Null: of the user's own.
   std::shared_ptr<torch::nn::Module> own_;  ///< Null unless the whole is.
+  std::set<std::string> frozen_;            ///< Names in weights().
+  std::vector<std::shared_ptr<torch::nn::Module>> frozen_norms_;
 };
 
 /// ConfigError if a `model:` section is that of a user's own network; `where`

@@ -131,20 +131,6 @@ void check_dim(const std::string& path, const ConfigNode& section) {
   }
 }
 
-WeightReport copy_from_checkpoint(const std::string& path, EmbeddingNet& net) {
-  read_checkpoint_info(path);  // is it a checkpoint of kith?
-  const SafetensorsFile file(path);
-  const std::string prefix = model_prefix(file);
-  NamedTensors weights;
-  for (const SafetensorsEntry& entry : file.entries()) {
-    if (entry.name.starts_with(prefix)) {
-      weights.emplace_back(present_name(entry.name, net).substr(prefix.size()),
-                           to_tensor(file.read(entry.name)));
-    }
-  }
-  return copy_weights(path, weights, net.state());
-}
-
 LoadedModel load_from_checkpoint(const std::string& file) {
   LoadedModel model;
   model.config = read_checkpoint_info(file).config;
@@ -157,6 +143,20 @@ LoadedModel load_from_checkpoint(const std::string& file) {
   model.net = std::make_unique<EmbeddingNet>(*section);
   load_checkpoint(file, {*model.net});
   return model;
+}
+
+WeightReport copy_from_checkpoint(const std::string& path, EmbeddingNet& net) {
+  read_checkpoint_info(path);  // is it a checkpoint of kith?
+  const SafetensorsFile file(path);
+  const std::string prefix = model_prefix(file);
+  NamedTensors weights;
+  for (const SafetensorsEntry& entry : file.entries()) {
+    if (entry.name.starts_with(prefix)) {
+      weights.emplace_back(present_name(entry.name, net).substr(prefix.size()),
+                           to_tensor(file.read(entry.name)));
+    }
+  }
+  return copy_weights(path, weights, net.state());
 }
 
 /// What reads a checkpoint; an error of one that is damaged says what to do.

@@ -1,5 +1,7 @@
 #include "kith/train/check_training.h"
 
+#include <algorithm>
+
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/train/multistage.h"
@@ -37,6 +39,13 @@ void check_cached_features(const TrainOptions& train, const EmbeddingNet& net) {
     refuse("'model.input.long_side'", "gives pictures of many shapes",
            "set one to 0");
   }
+}
+
+bool trains_head(const EmbeddingNet& net) {
+  const NamedTensors trained = net.trained();
+  return std::any_of(trained.begin(), trained.end(), [](const auto& entry) {
+    return entry.first.starts_with("head.");
+  });
 }
 
 }  // namespace
@@ -79,6 +88,11 @@ void check_fit(const TrainOptions& train, const Sampler& sampler,
     throw ConfigError(
         "'train.head_epochs' trains the head alone, and a network of your own "
         "has none that kith knows of: set it to 0");
+  }
+  if (train.head_epochs > 0 && !trains_head(net)) {
+    throw ConfigError(
+        "'train.head_epochs' trains the head alone, and 'train.freeze' keeps "
+        "all of it as it is: set one of them to nothing");
   }
 }
 

@@ -70,6 +70,10 @@ void TrainOptions::describe(OptionSet& set) {
   set.add("fold", fold, "The fold that validates, from 1.").range(1, 100);
   set.add("init_from", init_from,
           "A run or checkpoint whose weights training starts from.");
+  set.add("freeze", freeze,
+          "Parameters that stay as they are, by their names in checkpoints: "
+          "patterns such as backbone.layer1 or backbone.*.bias, where * is any "
+          "characters and ? one. Batch norm among them keeps its statistics.");
   set.add("cache_mb", cache_mb,
           "Decoded images are kept in memory, up to this many MB.")
       .range(0);

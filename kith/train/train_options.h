@@ -30,6 +30,7 @@ struct TrainOptions {
   int64_t folds = 0;
   int64_t fold = 1;
   std::string init_from = {};
+  std::vector<std::string> freeze = {};
   int64_t cache_mb = 0;
   int64_t cached_features = 0;
   int64_t tune = 0;

@@ -17,6 +17,7 @@
 #include "kith/train/feature_bank.h"
 #include "kith/train/final_test.h"
 #include "kith/train/gradient_watch.h"
+#include "kith/train/parameter_groups.h"
 #include "kith/train/run_book.h"
 #include "kith/train/start_weights.h"
 #include "kith/train/step_totals.h"
@@ -107,6 +108,7 @@ Trainer::Trainer(Training training, const DataSet& data,
   for (const auto& step : parts.augment) {
     feed.augmentations.push_back(step.make());
   }
+  net_->freeze(config_.train.freeze);
   check_fit(config_.train, *feed.sampler, *net_, ranks);
   feed.input = net_->input();
   feed.loader = loader_options(config_.train, device, ranks);
@@ -168,7 +170,8 @@ void Trainer::make_optimizer(const TrainerParts& parts) {
   objective_ = std::make_unique<Objective>(
       config_, std::move(made), parts.miner.make(), net_->dim(), device_);
 
-  NamedTensors parameters = net_->weights();
+  tell_trained(*net_, config_);
+  NamedTensors parameters = net_->trained();
   const NamedTensors& learnt = objective_->parameters();
   parameters.insert(parameters.end(), learnt.begin(), learnt.end());
   optimizer_ = parts.optimizer.make(parameters);

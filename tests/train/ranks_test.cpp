@@ -128,6 +128,10 @@ TEST_F(TrainingOnRanks, WithManifoldMixup) {
   expect_that_of_one({"train.mixup=2", "train.sub_batch=2"});
 }
 
+TEST_F(TrainingOnRanks, WithFrozenParameters) {
+  expect_that_of_one({"train.freeze=[backbone.block1_*]", "train.sub_batch=2"});
+}
+
 TEST_F(TrainingOnRanks, WithASamplerThatChoosesByEmbeddings) {
   expect_that_of_one({"sampler={name: frechet, batch: 16, pool: 32}"});
 }
@@ -147,6 +151,18 @@ TEST_F(TrainingOnRanks, WithSharedStatisticsOfBatchNorm) {
     for (size_t i = 0; i < one.losses.size(); ++i) {
       EXPECT_NEAR(all.losses[i].second, one.losses[i].second, 1e-4) << i;
     }
+  }
+}
+
+/// Norms that are frozen share nothing, the others go on in step.
+TEST_F(TrainingOnRanks, WithSharedStatisticsAboveFrozenLayers) {
+  const std::string freeze =
+      "train.freeze=[backbone.block1_*, backbone.block3_norm]";
+  const Left one = trained({"model.bn=train", freeze}, 1);
+  const Left two = trained({"model.bn=sync", freeze}, 2);
+  ASSERT_EQ(two.losses.size(), one.losses.size());
+  for (size_t i = 0; i < one.losses.size(); ++i) {
+    EXPECT_NEAR(two.losses[i].second, one.losses[i].second, 1e-4) << i;
   }
 }
 
@@ -183,6 +199,8 @@ TEST_F(TrainingOnRanks, WithLanesGivesTheSameBytes) {
            {"train.lanes=4"},
            {"train.lanes=4", "train.sub_batch=2", "loss.simix=true"},
            {"train.lanes=4", "model.bn=train"},
+           {"train.lanes=4", "model.bn=train",
+            "train.freeze=[backbone.block1_*]"},
            {"train.lanes=4", "loss={name: proxy_anchor}"}}) {
     SCOPED_TRACE(changes.back());
     const Left one = trained(changes, 1);

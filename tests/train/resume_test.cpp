@@ -170,6 +170,9 @@ INSTANTIATE_TEST_SUITE_P(
                                  "train.steps=9", "model.head.init=whitening",
                                  "model.head.l2_before=true",
                                  "model.head.dim=8"},
+        std::vector<std::string>{"train.checkpoint_steps=1",
+                                 "train.freeze=[backbone.block1_*]",
+                                 "train.head_epochs=1", "train.epochs=2"},
         std::vector<std::string>{
             "train.checkpoint_steps=2", "loss={name: contrastive}",
             "miner={name: random}", "optimizer={name: sgd, lr: 0.01}"}));
