@@ -63,12 +63,23 @@ class Backbone : public torch::nn::Module {
   /// others lie after early stages.
   virtual int64_t mix_points() const { return 1; }
 
+  /// The layer that a parameter belongs to, by a name of its own such as
+  /// "layer1.0", for learning rates that fall from layer to layer. Layers are
+  /// in the order of their first parameters. Empty: that of the parameter
+  /// before, or, before all others, the stem. By default numbered_layer().
+  virtual std::string layer_of(const std::string& parameter) const;
+
  protected:
   /// What forward() does with the pictures, mixed already if that is to be at
   /// point 0. At every other point k of its own it passes on what `mixing`
   /// makes of the activations: x = mixing(k, x).
   virtual Features run(const Tensor& images, const Mixing& mixing) = 0;
 };
+
+/// The name of a parameter up to the first number of a list of modules, with
+/// that of blocks in a stage: "layer1.0", "encoder.layers.encoder_layer_3",
+/// "stages.2.blocks.5". Empty if it has none.
+std::string numbered_layer(const std::string& parameter);
 
 using BackboneRegistry = Registry<Backbone, BackboneInput>;
 BackboneRegistry& backbone_registry();

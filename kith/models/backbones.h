@@ -43,6 +43,11 @@ class Convnet final : public Backbone {
   /// The input, the first block and the second.
   int64_t mix_points() const override { return 3; }
 
+  /// "block1", of its convolution and its norm.
+  std::string layer_of(const std::string& parameter) const override {
+    return parameter.substr(0, parameter.find('_'));
+  }
+
  protected:
   Features run(const Tensor& images, const Mixing& mixing) override;
 
@@ -133,6 +138,9 @@ class InceptionNet : public Backbone {
 
   /// The input, the end of the stem and that of the early blocks.
   int64_t mix_points() const override { return 3; }
+
+  /// "inception3a" or, of Caffe's names, "inception_3a".
+  std::string layer_of(const std::string& parameter) const override;
 
   void adapt_weights(NamedTensors& weights) const override;
 

@@ -68,6 +68,13 @@ void InceptionNet::set_layers(InceptionLayers layers) {
   layers_ = std::make_unique<InceptionLayers>(std::move(layers));
 }
 
+std::string InceptionNet::layer_of(const std::string& parameter) const {
+  constexpr std::string_view kBlock = "inception_3a";
+  if (!parameter.starts_with("inception")) return "";
+  return parameter.substr(
+      0, parameter[9] == '_' ? kBlock.size() : parameter.find('.'));
+}
+
 void InceptionNet::adapt_weights(NamedTensors& weights) const {
   adapt_channels(weights, first_, channels_);
 }

@@ -1,17 +1,29 @@
 #include "kith/train/optimizer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <torch/torch.h>
+
+#include "kith/core/error.h"
+#include "kith/train/schedule.h"
 
 namespace kith {
 namespace {
 
-double lr_factor(const GroupOptions& options, const std::string& name) {
-  if (name.starts_with("backbone.")) return options.backbone_lr;
-  if (name.starts_with("head.")) return options.head_lr;
-  if (name.starts_with("loss.")) return options.loss_lr;
-  return 1.0;
+/// Options of the part that a parameter belongs to.
+struct Part {
+  double lr = 1.0;
+  double warmup = 0.0;
+};
+
+Part part_of(const GroupOptions& options, const std::string& name) {
+  if (name.starts_with("backbone.")) {
+    return {options.backbone_lr, options.backbone_warmup};
+  }
+  if (name.starts_with("head.")) return {options.head_lr, options.head_warmup};
+  if (name.starts_with("loss.")) return {options.loss_lr, options.loss_warmup};
+  return {};
 }
 
 }  // namespace
@@ -28,6 +40,22 @@ void describe_optimizer(OptionSet& set, double& lr, double& weight_decay,
   set.add("loss_lr", groups.loss_lr,
           "Factor on the learning rate of the loss's own parameters, which "
           "many losses set themselves (loss.lr).")
+      .range(0);
+  set.add("layer_decay", groups.layer_decay,
+          "Each layer of the backbone has this times the learning rate of the "
+          "layer above it, the last one of the head's; 1: all the same.")
+      .range(0, 1)
+      .positive();
+  set.add("backbone_warmup", groups.backbone_warmup,
+          "The rate of the backbone rises linearly over this many epochs, "
+          "counted from when it begins to train, beside the warm-up of the "
+          "schedule.")
+      .range(0);
+  set.add("head_warmup", groups.head_warmup,
+          "The same for the head, from the first epoch of all.")
+      .range(0);
+  set.add("loss_warmup", groups.loss_warmup,
+          "The same for the loss's own parameters.")
       .range(0);
   set.add("decay_norms", groups.decay_norms,
           "Weight decay also for parameters of fewer than two dimensions: "
@@ -78,27 +106,52 @@ void Optimizer::spare_from_decay(const std::string& parameter) {
   rules_ = make_rules();
 }
 
+void Optimizer::set_layers_above(std::map<std::string, int64_t> layers) {
+  layers_above_ = std::move(layers);
+  rules_ = make_rules();
+}
+
 double Optimizer::decay_of(const std::string& name,
                            const Tensor& parameter) const {
   const bool decays = options_.groups.decay_norms || parameter.dim() >= 2;
   return decays && !not_decayed_.contains(name) ? options_.weight_decay : 0.0;
 }
 
+/// How a parameter is treated.
+Optimizer::Rule Optimizer::rule_of(const std::string& name,
+                                   const Tensor& parameter) const {
+  const GroupOptions& groups = options_.groups;
+  const Part part = part_of(groups, name);
+  double factor = part.lr;
+  if (groups.layer_decay != 1 && layers_above_) {
+    const auto above = layers_above_->find(name);
+    if (above != layers_above_->end()) {
+      factor *=
+          std::pow(groups.layer_decay, static_cast<double>(above->second));
+    }
+  }
+  const auto own = own_lr_.find(name);
+  // With lr 0 nothing is trained, whatever its own rate.
+  if (own != own_lr_.end() && options_.lr > 0) {
+    factor *= own->second / options_.lr;
+  }
+  return {factor,
+          decay_of(name, parameter),
+          part.warmup,
+          name.starts_with("backbone."),
+          {}};
+}
+
 std::vector<Optimizer::Rule> Optimizer::make_rules() const {
   std::vector<Rule> rules;
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    const auto& [name, parameter] = parameters_[i];
-    double factor = lr_factor(options_.groups, name);
-    const auto own = own_lr_.find(name);
-    // With lr 0 nothing is trained, whatever its own rate.
-    if (own != own_lr_.end() && options_.lr > 0) {
-      factor *= own->second / options_.lr;
-    }
-    const double decay = decay_of(name, parameter);
+    const Rule own = rule_of(parameters_[i].first, parameters_[i].second);
     auto rule = std::find_if(rules.begin(), rules.end(), [&](const Rule& r) {
-      return r.lr_factor == factor && r.weight_decay == decay;
+      return r.lr_factor == own.lr_factor &&
+             r.weight_decay == own.weight_decay && r.warmup == own.warmup &&
+             (r.warmup == 0 || r.is_backbone == own.is_backbone);
     });
-    if (rule == rules.end()) rule = rules.insert(rule, {factor, decay, {}});
+    if (rule == rules.end()) rule = rules.insert(rule, own);
     rule->indices.push_back(i);
   }
   return rules;
@@ -128,11 +181,18 @@ std::vector<ParameterGroup> Optimizer::count_step(const Rule& rule) {
   return groups;
 }
 
-void Optimizer::step(double lr) {
+void Optimizer::step(double lr, const StepTime& time) {
+  if (options_.groups.layer_decay != 1 && !layers_above_) {
+    throw ConfigError(
+        "'optimizer.layer_decay' needs to know the layers: give them with "
+        "Optimizer::set_layers_above()");
+  }
   const torch::NoGradGuard no_grad;
   for (const Rule& rule : rules_) {
+    const double rise = warm_up_factor(
+        rule.warmup, rule.is_backbone ? time.backbone_epoch : time.epoch);
     for (ParameterGroup& group : count_step(rule)) {
-      group.lr = lr * rule.lr_factor;
+      group.lr = lr * rule.lr_factor * rise;
       update(group);
     }
   }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,6 +18,10 @@ struct GroupOptions {
   double backbone_lr = 1.0;
   double head_lr = 1.0;
   double loss_lr = 1.0;
+  double layer_decay = 1.0;
+  double backbone_warmup = 0.0;
+  double head_warmup = 0.0;
+  double loss_warmup = 0.0;
   bool decay_norms = true;
 };
 
@@ -24,6 +30,14 @@ struct OptimizerOptions {
   double lr = 1e-3;
   double weight_decay = 0.0;
   GroupOptions groups = {};
+};
+
+/// How many epochs, with fractions, have been trained when a step is taken: in
+/// all, and of the backbone, which may begin later. Warm-ups of parts go by
+/// them; those of the default are over.
+struct StepTime {
+  double epoch = std::numeric_limits<double>::infinity();
+  double backbone_epoch = std::numeric_limits<double>::infinity();
 };
 
 /// Describes them, for the optimiser's own describe().
@@ -61,12 +75,18 @@ class Optimizer {
   /// Keeps weight decay from a parameter; ConfigError as above.
   void spare_from_decay(const std::string& parameter);
 
+  /// How many layers lie above each parameter: its learning rate is multiplied
+  /// by layer_decay to that power. None above those that are not named.
+  void set_layers_above(std::map<std::string, int64_t> layers);
+
   /// One step with learning rate `lr`. Parameters without gradient stay, and
   /// take no step: those that are frozen first start like new ones later.
-  void step(double lr);
+  void step(double lr, const StepTime& time = {});
 
   /// The learning rate of the configuration, before the schedule.
   double base_lr() const { return options_.lr; }
+
+  const GroupOptions& groups() const { return options_.groups; }
 
   /// "steps.<parameter>" ([1] int64), "exp_avg.<parameter>" and so on. The
   /// tensors are the live ones: a checkpoint writes them and loads into them.
@@ -87,8 +107,11 @@ class Optimizer {
   struct Rule {
     double lr_factor = 1.0;
     double weight_decay = 0.0;
+    double warmup = 0.0;  ///< Epochs.
+    bool is_backbone = false;
     std::vector<size_t> indices;
   };
+  Rule rule_of(const std::string& name, const Tensor& parameter) const;
   std::vector<Rule> make_rules() const;
   void check_name(const std::string& parameter) const;
   double decay_of(const std::string& name, const Tensor& parameter) const;
@@ -98,6 +121,8 @@ class Optimizer {
   NamedTensors parameters_;
   std::map<std::string, double> own_lr_;  ///< Of parameters that have one.
   std::set<std::string> not_decayed_;
+  /// Absent: nobody has said, which layer_decay needs.
+  std::optional<std::map<std::string, int64_t>> layers_above_;
   std::vector<Rule> rules_;
   std::vector<Tensor> steps_;  ///< Of each parameter, [1] int64 on the CPU.
   NamedTensors state_;

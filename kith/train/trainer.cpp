@@ -175,12 +175,7 @@ void Trainer::make_optimizer(const TrainerParts& parts) {
   const NamedTensors& learnt = objective_->parameters();
   parameters.insert(parameters.end(), learnt.begin(), learnt.end());
   optimizer_ = parts.optimizer.make(parameters);
-  const Loss& loss = objective_->loss();
-  for (const auto& [name, parameter] : loss.named_parameters().pairs()) {
-    const double lr = loss.parameter_lr(name);
-    if (lr > 0) optimizer_->set_lr("loss." + name, lr);
-    if (!loss.decays_parameters()) optimizer_->spare_from_decay("loss." + name);
-  }
+  set_groups(*net_, objective_->loss(), *optimizer_);
 }
 
 /// Weights as they are before the first step. Not in the constructor: a run

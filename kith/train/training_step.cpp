@@ -59,6 +59,14 @@ class SameBits {
   bool before_;
 };
 
+/// Epochs, with fractions, since the first `before`.
+double epochs_done(const RunState& state, int64_t steps_in_epoch,
+                   int64_t before = 0) {
+  const double done = static_cast<double>(state.step_in_epoch) /
+                      static_cast<double>(steps_in_epoch);
+  return static_cast<double>(state.epoch - before) + done;
+}
+
 }  // namespace
 
 PhaseMeter::PhaseMeter(c10::Device device) : device_(device) {
@@ -130,7 +138,9 @@ StepRecord TrainingStep::take(const Batch& batch, RunState& state,
   }
   record.lr =
       parts_.optimizer.base_lr() * schedule_factor(state, steps_in_epoch);
-  parts_.optimizer.step(record.lr);
+  parts_.optimizer.step(
+      record.lr, {epochs_done(state, steps_in_epoch),
+                  epochs_done(state, steps_in_epoch, options_.head_epochs)});
   record.phases.optimizer = meter.lap();
 
   record.epoch = state.epoch;
@@ -159,10 +169,8 @@ int64_t TrainingStep::schedule_epochs(const RunState& state) const {
 double TrainingStep::schedule_factor(const RunState& state,
                                      int64_t steps_in_epoch) const {
   if (state.epoch < options_.head_epochs) return 1;
-  const double done = static_cast<double>(state.step_in_epoch) /
-                      static_cast<double>(steps_in_epoch);
   return parts_.schedule.factor(
-      static_cast<double>(state.epoch - options_.head_epochs) + done,
+      epochs_done(state, steps_in_epoch, options_.head_epochs),
       static_cast<double>(schedule_epochs(state)));
 }
 

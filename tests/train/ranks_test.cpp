@@ -201,6 +201,7 @@ TEST_F(TrainingOnRanks, WithLanesGivesTheSameBytes) {
            {"train.lanes=4", "model.bn=train"},
            {"train.lanes=4", "model.bn=train",
             "train.freeze=[backbone.block1_*]"},
+           {"train.lanes=4", "optimizer.layer_decay=0.5"},
            {"train.lanes=4", "loss={name: proxy_anchor}"}}) {
     SCOPED_TRACE(changes.back());
     const Left one = trained(changes, 1);

@@ -170,6 +170,10 @@ INSTANTIATE_TEST_SUITE_P(
                                  "train.steps=9", "model.head.init=whitening",
                                  "model.head.l2_before=true",
                                  "model.head.dim=8"},
+        std::vector<std::string>{
+            "train.checkpoint_steps=2", "optimizer.layer_decay=0.7",
+            "optimizer.backbone_warmup=1.5", "optimizer.head_warmup=0.5",
+            "loss={name: cosface, scale: 8}"},
         std::vector<std::string>{"train.checkpoint_steps=1",
                                  "train.freeze=[backbone.block1_*]",
                                  "train.head_epochs=1", "train.epochs=2"},
