@@ -12,7 +12,9 @@ const char* const ArcFace::kSummary =
 const PartFacts ArcFace::kFacts = {
     .formula =
         "cos t_c = x.w_c / |w_c|\n"
-        "L = mean_i -log softmax_c(s cos(t_c + m [c = y_i]))[y_i]",
+        "L = mean_i -log softmax_c(s cos(t_c + m [c = y_i]))[y_i]\n"
+        "with label smoothing e over C classes -log p[y_i] becomes\n"
+        "-(1 - e) log p[y_i] - e / C sum_c log p[c]",
     .source = "Deng, Guo, Xue & Zafeiriou, CVPR 2019",
     .cost = "O(M C D) time, O(M C) memory",
     .golden = "rev_arcface, pml_arcface"};
@@ -24,6 +26,7 @@ void ArcFaceOptions::describe(OptionSet& set) {
   set.add("clamp", clamp,
           "Clamp cosines to [1e-10, 1 - 1e-10] first, as published code "
           "does: negative ones then lose value and gradient.");
+  describe_label_smoothing(set, label_smoothing);
   training.describe(set);
 }
 
@@ -44,7 +47,8 @@ LossOutput ArcFace::forward(const LossInput& input) const {
   const double cos_m = std::cos(options_.margin);
   const double sin_m = std::sin(options_.margin);
   logits = logits.scatter(1, own, (cosine * cos_m - sine * sin_m).mul_(s));
-  SlopedValue loss = mean_cross_entropy(logits, input.labels);
+  SlopedValue loss =
+      mean_cross_entropy(logits, input.labels, options_.label_smoothing);
   // d cos(t + m) / d cos t; where t is 0 or pi it is not defined, and the
   // sine is taken as constant.
   const Tensor turn =

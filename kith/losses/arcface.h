@@ -8,6 +8,7 @@ struct ArcFaceOptions {
   double scale = 16;    ///< Of all logits.
   double margin = 0.5;  ///< Added to the own class's angle, in radians.
   bool clamp = false;   ///< Clamp cosines to (0, 1) first, as published code.
+  double label_smoothing = 0;  ///< See mean_cross_entropy().
   VectorTraining training = {.lr = 5e-4};
 
   void describe(OptionSet& set);

@@ -162,15 +162,27 @@ void VectorTraining::describe(OptionSet& set, const std::string& note) {
           "The optimiser's weight decay holds for the class vectors too.");
 }
 
-SlopedValue mean_cross_entropy(const Tensor& logits, const Tensor& labels) {
+SlopedValue mean_cross_entropy(const Tensor& logits, const Tensor& labels,
+                               double label_smoothing) {
   const double share =
       1 / static_cast<double>(std::max<int64_t>(logits.size(0), 1));
+  const double of_own = share * (1 - label_smoothing);
   const Tensor own = labels.unsqueeze(1);
   Tensor log_p = logits.log_softmax(1);
-  const Tensor value = log_p.gather(1, own).sum() * -share;
-  const Tensor slope = log_p.exp_().mul_(share);
+  Tensor value = log_p.gather(1, own).sum() * -of_own;
+  const double of_each =
+      share * label_smoothing / static_cast<double>(logits.size(1));
+  if (of_each > 0) value = value - log_p.sum() * of_each;
+  Tensor slope = log_p.exp_().mul_(share);
+  if (of_each > 0) slope.sub_(of_each);
   return {value, slope.scatter_add_(
-                     1, own, torch::full_like(own, -share, slope.options()))};
+                     1, own, torch::full_like(own, -of_own, slope.options()))};
+}
+
+void describe_label_smoothing(OptionSet& set, double& label_smoothing) {
+  set.add("label_smoothing", label_smoothing,
+          "This share of each target is divided among all classes; 0: none.")
+      .range(0, 1);
 }
 
 }  // namespace kith

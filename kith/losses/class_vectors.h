@@ -123,7 +123,13 @@ class ClassVectorLoss : public Loss {
   VectorTraining training_;
 };
 
-/// Mean over the rows of -log softmax(logits)[label]; zero for no rows.
-SlopedValue mean_cross_entropy(const Tensor& logits, const Tensor& labels);
+/// Mean over the rows of -sum_c q_c log softmax(logits)[c]; zero for no rows.
+/// With label smoothing e of C classes q_c = (1 - e) [c = label] + e / C
+/// (Szegedy et al., CVPR 2016).
+SlopedValue mean_cross_entropy(const Tensor& logits, const Tensor& labels,
+                               double label_smoothing = 0);
+
+/// Describes that option, for the loss's own describe().
+void describe_label_smoothing(OptionSet& set, double& label_smoothing);
 
 }  // namespace kith

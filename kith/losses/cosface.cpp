@@ -10,7 +10,9 @@ const char* const CosFace::kSummary =
 const PartFacts CosFace::kFacts = {
     .formula =
         "cos t_c = x.w_c / |w_c|\n"
-        "L = mean_i -log softmax_c(s (cos t_c - m [c = y_i]))[y_i]",
+        "L = mean_i -log softmax_c(s (cos t_c - m [c = y_i]))[y_i]\n"
+        "with label smoothing e over C classes -log p[y_i] becomes\n"
+        "-(1 - e) log p[y_i] - e / C sum_c log p[c]",
     .source = "Wang, Wang, Zhou, Ji, Gong, Zhou, Li & Liu, CVPR 2018",
     .cost = "O(M C D) time, O(M C) memory",
     .golden = "pml_cosface"};
@@ -18,6 +20,7 @@ const PartFacts CosFace::kFacts = {
 void CosFaceOptions::describe(OptionSet& set) {
   set.add("scale", scale, "Factor s of all logits.").positive();
   set.add("margin", margin, "m, taken from the own class's cosine.");
+  describe_label_smoothing(set, label_smoothing);
   training.describe(set);
 }
 
@@ -34,7 +37,9 @@ LossOutput CosFace::forward(const LossInput& input) const {
       torch::full({1, 1}, -s * options_.margin, products.values().options())
           .expand_as(own);
   const Tensor logits = products.values().scatter_add(1, own, margin);
-  return {products.connect(mean_cross_entropy(logits, input.labels)), {}};
+  return {products.connect(mean_cross_entropy(logits, input.labels,
+                                              options_.label_smoothing)),
+          {}};
 }
 
 KITH_REGISTER(loss_registry(), "cosface", CosFace);

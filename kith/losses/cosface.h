@@ -5,8 +5,9 @@
 namespace kith {
 
 struct CosFaceOptions {
-  double scale = 64;     ///< Of all logits.
-  double margin = 0.35;  ///< Taken from the own class's cosine.
+  double scale = 64;           ///< Of all logits.
+  double margin = 0.35;        ///< Taken from the own class's cosine.
+  double label_smoothing = 0;  ///< See mean_cross_entropy().
   VectorTraining training = {.lr = 5e-4};
 
   void describe(OptionSet& set);

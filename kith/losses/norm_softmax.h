@@ -5,7 +5,8 @@
 namespace kith {
 
 struct NormSoftmaxOptions {
-  double temperature = 0.05;  ///< T; small: sharp.
+  double temperature = 0.05;   ///< T; small: sharp.
+  double label_smoothing = 0;  ///< See mean_cross_entropy().
   VectorTraining training = {.lr = 1e-5};
 
   void describe(OptionSet& set);

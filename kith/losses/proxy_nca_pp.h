@@ -6,6 +6,7 @@ namespace kith {
 
 struct ProxyNcaPpOptions {
   double temperature = 1.0 / 9;  ///< T; small: sharp.
+  double label_smoothing = 0;    ///< See mean_cross_entropy().
   VectorTraining training = {.lr = 1e-2};
 
   void describe(OptionSet& set);

@@ -12,7 +12,9 @@ const PartFacts SoftTriple::kFacts = {
         "S_ic = sum_k softmax_k(x_i.w_ck / gamma) x_i.w_ck, |w_ck| = 1\n"
         "L = mean_i -log softmax_c(lambda (S_ic - delta [c = y_i]))[y_i]\n"
         "  + tau / (C K (K - 1)) sum_c sum_{k < k'} "
-        "sqrt(2 - 2 w_ck.w_ck')",
+        "sqrt(2 - 2 w_ck.w_ck')\n"
+        "with label smoothing e over C classes -log p[y_i] becomes\n"
+        "-(1 - e) log p[y_i] - e / C sum_c log p[c]",
     .source = "Qian, Shang, Sun, Hu, Li & Jin, ICCV 2019",
     .cost = "O(M C K D) time, O(M C K) memory",
     .golden = "rev_softtriplet, pml_soft_triple"};
@@ -27,6 +29,7 @@ void SoftTripleOptions::describe(OptionSet& set) {
           "Weight of the penalty on distances between vectors of one class, "
           "which merges those that are not needed.")
       .range(0);
+  describe_label_smoothing(set, label_smoothing);
   training.describe(set);
 }
 
@@ -58,8 +61,9 @@ SlopedValue SoftTriple::cross_entropy(const Tensor& soft,
   const Tensor own = labels.unsqueeze(1);
   const Tensor margin =
       torch::full({1, 1}, -options_.delta, soft.options()).expand_as(own);
-  SlopedValue loss = mean_cross_entropy(
-      soft.scatter_add(1, own, margin).mul_(options_.lambda), labels);
+  SlopedValue loss =
+      mean_cross_entropy(soft.scatter_add(1, own, margin).mul_(options_.lambda),
+                         labels, options_.label_smoothing);
   loss.slope.mul_(options_.lambda);
   return loss;
 }

@@ -5,11 +5,12 @@
 namespace kith {
 
 struct SoftTripleOptions {
-  int64_t centers = 2;  ///< K, vectors a class.
-  double lambda = 8;    ///< Factor of all logits.
-  double gamma = 0.1;   ///< Temperature of the choice among a class's.
-  double delta = 0.01;  ///< Margin of the own class.
-  double tau = 0.2;     ///< Weight of distances within classes.
+  int64_t centers = 2;         ///< K, vectors a class.
+  double lambda = 8;           ///< Factor of all logits.
+  double gamma = 0.1;          ///< Temperature of the choice among a class's.
+  double delta = 0.01;         ///< Margin of the own class.
+  double tau = 0.2;            ///< Weight of distances within classes.
+  double label_smoothing = 0;  ///< See mean_cross_entropy().
   VectorTraining training = {.lr = 1e-5};
 
   void describe(OptionSet& set);

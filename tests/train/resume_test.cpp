@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(
         std::vector<std::string>{
             "train.checkpoint_steps=2", "optimizer.layer_decay=0.7",
             "optimizer.backbone_warmup=1.5", "optimizer.head_warmup=0.5",
-            "loss={name: cosface, scale: 8}"},
+            "loss={name: cosface, scale: 8, label_smoothing: 0.1}"},
         std::vector<std::string>{"train.checkpoint_steps=1",
                                  "train.freeze=[backbone.block1_*]",
                                  "train.head_epochs=1", "train.epochs=2"},
