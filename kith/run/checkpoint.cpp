@@ -6,6 +6,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/core/log.h"
 #include "kith/core/path.h"
 #include "kith/io/safetensors.h"
 #include "kith/io/tensor_io.h"
@@ -27,6 +28,7 @@ constexpr const char* kExportVersion = "1";
 constexpr const char* kHashKey = "kith.sha256_of_tensors";
 
 constexpr const char* kModel = "model.";
+constexpr const char* kRaw = "raw.";
 
 void check_version(const SafetensorsFile& file) {
   const auto version = file.metadata().find(kExportKey);
@@ -48,8 +50,14 @@ std::string model_prefix(const SafetensorsFile& file) {
 NamedTensors all_tensors(const CheckpointParts& parts,
                          const std::string& prefix) {
   NamedTensors all;
+  if (parts.average != nullptr) {
+    for (const auto& [name, tensor] : *parts.average) {
+      all.emplace_back(prefix + name, tensor);
+    }
+  }
+  const std::string own = parts.average == nullptr ? prefix : kRaw;
   for (const auto& [name, tensor] : parts.net.state()) {
-    all.emplace_back(prefix + name, tensor);
+    all.emplace_back(own + name, tensor);
   }
   if (parts.optimizer == nullptr) return all;
   all.insert(all.end(), parts.others.begin(), parts.others.end());
@@ -145,8 +153,18 @@ LoadedModel load_from_checkpoint(const std::string& file) {
   return model;
 }
 
+/// Weights that are not the last ones of a training are told so.
+void tell_average(const std::string& path, const ConfigNode& config) {
+  const ConfigNode* train = config.find("train");
+  const ConfigNode* ema = train == nullptr ? nullptr : train->find("ema");
+  if (ema == nullptr || ema->scalar == "0") return;
+  log_info(path + ": the moving average of the weights (train.ema: " +
+           ema->scalar + ")");
+}
+
 WeightReport copy_from_checkpoint(const std::string& path, EmbeddingNet& net) {
-  read_checkpoint_info(path);  // is it a checkpoint of kith?
+  const ConfigNode config = read_checkpoint_info(path).config;
+  tell_average(path, config);
   const SafetensorsFile file(path);
   const std::string prefix = model_prefix(file);
   NamedTensors weights;
@@ -234,8 +252,8 @@ void load_checkpoint(const std::string& path, const CheckpointParts& parts) {
       throw DataError(path + ": tensor '" + name +
                       "' has another shape or type than the model's");
     }
-    const bool is_weight =
-        name.starts_with(prefix) || name.starts_with("loss.");
+    const bool is_weight = name.starts_with(prefix) || name.starts_with(kRaw) ||
+                           name.starts_with("loss.");
     if (is_weight && !all_finite(stored)) {
       throw DataError(path + ": tensor '" + name +
                       "' has a NaN or infinite value: the training went "
@@ -269,6 +287,7 @@ std::string find_checkpoint(const std::string& path, const std::string& which) {
 LoadedModel load_model(const std::string& path, c10::Device device) {
   const std::string file = find_checkpoint(path);
   LoadedModel model = reading(file, [&] { return load_from_checkpoint(file); });
+  tell_average(file, model.config);
   model.net->use_device(device);
   model.net->apply_precision();
   model.net->eval();

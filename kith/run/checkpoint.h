@@ -9,7 +9,8 @@
 
 namespace kith {
 
-/// A checkpoint is one .safetensors file: weights under "model.", parameters
+/// A checkpoint is one .safetensors file: weights under "model.", or there
+/// their moving average (train.ema) and the last ones under "raw.", parameters
 /// of the loss under "loss.", the memory of past batches under "memory.", the
 /// sampler's embeddings under "pool.", the optimiser's state under
 /// "optimizer.", and in its metadata the effective configuration (YAML) and how
@@ -30,6 +31,8 @@ struct CheckpointParts {
   NamedTensors others = {};
   /// The optimiser's state, without a prefix. Null: the file is a model only.
   const NamedTensors* optimizer = nullptr;
+  /// The averaged state of the network, by its names. Null: there is none.
+  const NamedTensors* average = nullptr;
 };
 
 void save_checkpoint(const std::string& path, const CheckpointParts& parts,

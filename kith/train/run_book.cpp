@@ -169,8 +169,16 @@ bool RunBook::resume(const ResumeOptions& options) {
   NamedTensors all = parts_.net.state();
   for (const auto& entry : parts_.others()) all.push_back(entry);
   for (const auto& entry : parts_.optimizer.state()) all.push_back(entry);
+  if (parts_.average != nullptr) {
+    for (const auto& entry : *parts_.average) all.push_back(entry);
+  }
   share(ranks, all);
   return true;
+}
+
+CheckpointParts RunBook::kept(bool whole) const {
+  return {parts_.net, parts_.others(),
+          whole ? &parts_.optimizer.state() : nullptr, parts_.average};
 }
 
 void RunBook::share_weights() { share(parts_.ranks, parts_.net.state()); }
@@ -238,8 +246,7 @@ bool RunBook::resume_from(const std::string& path,
     check_may_change(change, options, folder_.path());
     check_selection(change, parts_.config.train);
   }
-  load_checkpoint(path,
-                  {parts_.net, parts_.others(), &parts_.optimizer.state()});
+  load_checkpoint(path, kept(/*whole=*/true));
   state_ = std::move(stored);
   known_changes_ = state_.changes.size();
   log_info("resumed after step " + std::to_string(state_.step));
@@ -365,7 +372,7 @@ void RunBook::keep_if_best(const EvalResult& result) {
   state_.best = {metric, value, state_.epoch, state_.step};
   check_weights();
   if (!writes()) return;
-  save_checkpoint(folder_.checkpoint("best"), {parts_.net, parts_.others()},
+  save_checkpoint(folder_.checkpoint("best"), kept(/*whole=*/false),
                   parts_.config.tree, state_.dump_point());
 }
 
@@ -393,7 +400,7 @@ void RunBook::keep_epoch(bool again) const {
   const std::string path = folder_.checkpoint(state_.epoch);
   if (!again && path_exists(path)) return;
   check_weights();
-  save_checkpoint(path, {parts_.net, parts_.others()}, parts_.config.tree,
+  save_checkpoint(path, kept(/*whole=*/false), parts_.config.tree,
                   state_.dump_point());
 }
 
@@ -414,9 +421,8 @@ void RunBook::save_last() const {
   check_weights();
   const std::string path = folder_.checkpoint("last");
   keep_previous_checkpoint(path);
-  save_checkpoint(path,
-                  {parts_.net, parts_.others(), &parts_.optimizer.state()},
-                  parts_.config.tree, state_.dump());
+  save_checkpoint(path, kept(/*whole=*/true), parts_.config.tree,
+                  state_.dump());
 }
 
 void RunBook::check_weights() const {

@@ -7,6 +7,7 @@
 
 #include "kith/distributed/communicator.h"
 #include "kith/models/embedding_net.h"
+#include "kith/run/checkpoint.h"
 #include "kith/run/journal.h"
 #include "kith/run/run_folder.h"
 #include "kith/run/run_state.h"
@@ -26,6 +27,7 @@ struct BookParts {
   /// What the loss, the memory and the sampler keep.
   std::function<NamedTensors()> others;
   std::function<NamedTensors()> learnt;  ///< By the loss.
+  const NamedTensors* average;           ///< Of the network; null: none.
   Communicator& ranks;
 };
 
@@ -113,6 +115,8 @@ class RunBook {
   void check_weights() const;
 
  private:
+  /// What a checkpoint of weights has, or one that the run can go on from.
+  CheckpointParts kept(bool whole) const;
   bool writes() const { return parts_.ranks.is_first(); }
   bool resume_here(const ResumeOptions& options);
   bool resume_from(const std::string& path, const ResumeOptions& options);

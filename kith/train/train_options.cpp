@@ -74,6 +74,13 @@ void TrainOptions::describe(OptionSet& set) {
           "Parameters that stay as they are, by their names in checkpoints: "
           "patterns such as backbone.layer1 or backbone.*.bias, where * is any "
           "characters and ? one. Batch norm among them keeps its statistics.");
+  set.add("ema", ema,
+          "Decay of a moving average of the weights, which is evaluated and "
+          "kept in place of the last ones, such as 0.999; 0: none.")
+      .range(0, 0.999999999);
+  set.add("ema_warmup", ema_warmup,
+          "After step t the decay is at most (1 + t) / (10 + t), so that the "
+          "average soon leaves the start behind.");
   set.add("cache_mb", cache_mb,
           "Decoded images are kept in memory, up to this many MB.")
       .range(0);

@@ -31,6 +31,8 @@ struct TrainOptions {
   int64_t fold = 1;
   std::string init_from = {};
   std::vector<std::string> freeze = {};
+  double ema = 0.0;
+  bool ema_warmup = true;
   int64_t cache_mb = 0;
   int64_t cached_features = 0;
   int64_t tune = 0;

@@ -1,6 +1,7 @@
 #include "kith/train/trainer.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <torch/torch.h>
@@ -124,7 +125,7 @@ Trainer::Trainer(Training training, const DataSet& data,
   share_statistics(*net_, ranks);
   step_ = std::make_unique<TrainingStep>(
       StepParts{*net_, *objective_, *optimizer_, *schedule_, *split_, *feed_,
-                *guard_, *cut_, bank_.get()},
+                *guard_, *cut_, bank_.get(), average_.get()},
       config_.train, device);
   const auto others = [this] {
     NamedTensors all = objective_->state();
@@ -133,7 +134,8 @@ Trainer::Trainer(Training training, const DataSet& data,
   };
   book_ = std::make_unique<RunBook>(
       BookParts{config_, data, *net_, *optimizer_, *guard_, others,
-                [this] { return objective_->parameters(); }, ranks},
+                [this] { return objective_->parameters(); },
+                average_ ? &average_->state() : nullptr, ranks},
       folder);
   check_training(config_, data, evaluator_->protocol(), *net_);
   if (auto options =
@@ -176,6 +178,13 @@ void Trainer::make_optimizer(const TrainerParts& parts) {
   parameters.insert(parameters.end(), learnt.begin(), learnt.end());
   optimizer_ = parts.optimizer.make(parameters);
   set_groups(*net_, objective_->loss(), *optimizer_);
+  if (config_.train.ema > 0) {
+    average_ = std::make_unique<WeightAverage>(*net_, config_.train.ema,
+                                               config_.train.ema_warmup);
+    log_info(
+        "train.ema: what is evaluated and kept is the moving average of "
+        "the weights");
+  }
 }
 
 /// Weights as they are before the first step. Not in the constructor: a run
@@ -185,6 +194,12 @@ void Trainer::start_weights() {
   load_start_weights(*net_, config_);
   whiten();
   book_->share_weights();
+  if (average_) average_->start();
+}
+
+/// For an evaluation, whose caller keeps the weights.
+void Trainer::use_average() {
+  if (average_) average_->put_into_net();
 }
 
 void Trainer::whiten() {
@@ -434,6 +449,9 @@ Tensor Trainer::embed_images(const std::vector<int64_t>& images) {
 
 EmbeddedSplit Trainer::embed_now() {
   start_weights();
+  std::optional<KeptWeights> last;
+  if (average_) last.emplace(*net_);
+  use_average();
   StoppableProgress progress(progress_, stop_while_embedding());
   if (bank_ && evaluator_->embedding().descriptor.is_plain()) {
     return bank_->embed(*evaluator_, progress);
@@ -471,6 +489,7 @@ void Trainer::record_test() {
   test.on = split_name(tester_->split());
   {
     const KeptWeights last(*net_);
+    use_average();
     const std::string problem = book_->load_best();
     if (!problem.empty()) {
       log_warning("the test split is not evaluated: " + problem);

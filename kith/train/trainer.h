@@ -28,6 +28,7 @@ class RunGuard;
 class StepTotals;
 class TrainingSplit;
 class TrainingStep;
+class WeightAverage;
 struct Epoch;
 
 /// What a run will take, from a few steps that are thrown away.
@@ -94,6 +95,8 @@ class Trainer {
   /// is of no use afterwards.
   DryRun dry_run();
 
+  /// With the weights of the last step: those that are evaluated and kept with
+  /// train.ema are their average.
   EmbeddingNet& net() { return *net_; }
   const RunConfig& config() const { return config_; }
   int64_t steps_done() const;
@@ -105,10 +108,11 @@ class Trainer {
   /// training is not compared.
   std::optional<BestPoint> best_trained() const;
 
-  /// The evaluation split, embedded by the network as it is.
+  /// The evaluation split, embedded by the network as it is, with the average
+  /// of its weights if there is one.
   EmbeddedSplit embed_now();
 
-  /// Embeds and scores the evaluation split with the network as it is.
+  /// Embeds and scores the evaluation split in the same way.
   EvalResult evaluate_now();
 
  private:
@@ -121,6 +125,7 @@ class Trainer {
   void fill_bank(const std::vector<int64_t>& images);
   EvaluatorOptions evaluation_by(Communicator& ranks) const;
   void tell_ranks() const;
+  void use_average();
   EmbedOptions embed_options();
   Tensor embed_images(const std::vector<int64_t>& images);
   void start_progress(const Epoch& epoch);
@@ -151,6 +156,7 @@ class Trainer {
   std::unique_ptr<FeatureBank> bank_;  ///< Null: the whole network trains.
   std::unique_ptr<Objective> objective_;
   std::shared_ptr<Optimizer> optimizer_;
+  std::unique_ptr<WeightAverage> average_;  ///< Null: none is kept.
   std::unique_ptr<TrainingStep> step_;
   std::unique_ptr<RunBook> book_;
   std::unique_ptr<StepTotals> totals_;

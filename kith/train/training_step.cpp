@@ -141,6 +141,7 @@ StepRecord TrainingStep::take(const Batch& batch, RunState& state,
   parts_.optimizer.step(
       record.lr, {epochs_done(state, steps_in_epoch),
                   epochs_done(state, steps_in_epoch, options_.head_epochs)});
+  if (parts_.average != nullptr) parts_.average->update(state.step + 1);
   record.phases.optimizer = meter.lap();
 
   record.epoch = state.epoch;

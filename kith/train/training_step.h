@@ -13,6 +13,7 @@
 #include "kith/train/optimizer.h"
 #include "kith/train/run_guard.h"
 #include "kith/train/schedule.h"
+#include "kith/train/weight_average.h"
 
 namespace kith {
 
@@ -41,6 +42,7 @@ struct StepParts {
   const BatchCut& cut;
   /// In place of pictures and backbone; null: these.
   const FeatureBank* bank = nullptr;
+  WeightAverage* average = nullptr;  ///< Null: none is kept.
 };
 
 /// A step of a training: embeddings of the whole batch, the loss on all of

@@ -201,6 +201,7 @@ TEST_F(TrainingOnRanks, WithLanesGivesTheSameBytes) {
            {"train.lanes=4", "model.bn=train"},
            {"train.lanes=4", "model.bn=train",
             "train.freeze=[backbone.block1_*]"},
+           {"train.lanes=4", "model.bn=train", "train.ema=0.9"},
            {"train.lanes=4", "optimizer.layer_decay=0.5"},
            {"train.lanes=4", "loss={name: proxy_anchor}"}}) {
     SCOPED_TRACE(changes.back());
@@ -225,6 +226,22 @@ TEST_F(TrainingOnRanks, GoesOnWithAnotherNumberOfRanks) {
   EXPECT_THAT(train(tiny_config(changes), 1, folder, /*resume=*/true),
               Each(""));
   EXPECT_EQ(left_in(folder).losses.size(), whole.losses.size());
+}
+
+/// Every rank has the average then: each evaluates a part of the images.
+TEST_F(TrainingOnRanks, GoesOnWithTheAverageOfItsWeights) {
+  const std::vector<std::string> changes = {"train.lanes=4", "train.ema=0.9",
+                                            "schedule={name: constant}"};
+  const Left whole = trained(changes, 1);
+  const TempDir folder;
+  std::vector<std::string> part = changes;
+  part.emplace_back("train.epochs=1");
+  EXPECT_THAT(train(tiny_config(part), 4, folder), Each(""));
+  EXPECT_THAT(train(tiny_config(changes), 2, folder, /*resume=*/true),
+              Each(""));
+  const Left resumed = left_in(folder);
+  EXPECT_EQ(resumed.losses, whole.losses);
+  EXPECT_EQ(resumed.metrics, whole.metrics);
 }
 
 /// The formula of docs/ranks.md.

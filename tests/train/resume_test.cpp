@@ -170,6 +170,11 @@ INSTANTIATE_TEST_SUITE_P(
                                  "train.steps=9", "model.head.init=whitening",
                                  "model.head.l2_before=true",
                                  "model.head.dim=8"},
+        std::vector<std::string>{"train.checkpoint_steps=2", "train.ema=0.9",
+                                 "model.bn=train", "eval.every=2"},
+        std::vector<std::string>{"train.checkpoint_steps=1", "train.ema=0.5",
+                                 "train.ema_warmup=false",
+                                 "train.sub_batch=6"},
         std::vector<std::string>{
             "train.checkpoint_steps=2", "optimizer.layer_decay=0.7",
             "optimizer.backbone_warmup=1.5", "optimizer.head_warmup=0.5",
