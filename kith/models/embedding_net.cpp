@@ -1,6 +1,7 @@
 #include "kith/models/embedding_net.h"
 
 #include <algorithm>
+#include <map>
 
 #include <torch/torch.h>
 
@@ -21,8 +22,16 @@ ConfigNode part(const ConfigNode& section, const char* key) {
 
 ModelOptions model_options(const ConfigNode& section) {
   refuse_own_network(section, section.where);
-  return read_options<ModelOptions>(section, "model",
-                                    {"input", "backbone", "head"});
+  auto options = read_options<ModelOptions>(
+      section, "model", {"input", "backbone", "head", "lora"});
+  const ConfigNode lora = part(section, "lora");
+  options.lora = read_options<LoraOptions>(lora, "model.lora");
+  if (!lora.entries.empty() && lora.find("rank") == nullptr) {
+    throw ConfigError((lora.where.empty() ? "" : lora.where + ": ") +
+                      "'model.lora' needs a 'rank', such as 8: without one "
+                      "there are no adapters");
+  }
+  return options;
 }
 
 /// [C] constants shaped to broadcast over [N, C, H, W].
@@ -116,6 +125,7 @@ EmbeddingNet::EmbeddingNet(InputOptions input,
   add_backbone(std::move(backbone), checked(head, "model.head"));
   section_ = own_section(input_, dim_);
   section_.set("head", write_options(head));
+  section_.set("lora", write_options(checked(options_.lora, "model.lora")));
   merge_config(section_, write_options(options_));
 }
 
@@ -156,6 +166,9 @@ void EmbeddingNet::add_backbone(std::shared_ptr<Backbone> backbone,
   l2_ = head.l2;
   head_ = register_module("head", std::make_shared<Head>(head, *backbone_));
   dim_ = head_->dim();
+  // Last, so that all else starts as without them.
+  lora_ = Lora(options_.lora, *backbone_, "backbone");
+  if (!lora_.is_empty()) freeze({});
   train();
 }
 
@@ -205,6 +218,10 @@ void EmbeddingNet::freeze(const std::vector<std::string>& patterns) {
         "some to train, such as those of the head");
   }
   frozen_ = {chosen.begin(), chosen.end()};
+  for (const std::string& name : names) {
+    const bool is_base = name.starts_with("backbone.") && !is_of_lora(name);
+    if (!lora_.is_empty() && is_base) frozen_.insert(name);
+  }
   frozen_norms_.clear();
   for (const auto& entry : named().named_modules("", false)) {
     const auto own = entry.value()->named_parameters(/*recurse=*/false);
@@ -218,6 +235,20 @@ void EmbeddingNet::freeze(const std::vector<std::string>& patterns) {
   }
   freeze_backbone(false);
   train(is_training());
+}
+
+std::unique_ptr<EmbeddingNet> EmbeddingNet::merged() const {
+  const torch::NoGradGuard no_grad;
+  ConfigNode section = section_;
+  section.set("lora", write_options(LoraOptions()));
+  auto plain = std::make_unique<EmbeddingNet>(section);
+  std::map<std::string, Tensor> values;
+  for (const auto& [name, tensor] : state()) values[name] = tensor;
+  for (const auto& [name, tensor] : lora_.merged()) values[name] = tensor;
+  for (auto& [name, tensor] : plain->state()) {
+    Tensor(tensor).copy_(values.at(name));
+  }
+  return plain;
 }
 
 NamedTensors EmbeddingNet::trained() const {
@@ -248,6 +279,7 @@ Tensor EmbeddingNet::prepare(const Tensor& pixels) const {
 }
 
 Features EmbeddingNet::features_of(const Tensor& images, const Mixing& mixing) {
+  const Lora::InPlace adapted(lora_);
   const Autocast autocast(images.is_cuda() && options_.precision == "bf16");
   return backbone_->forward(images, mixing);
 }
@@ -307,6 +339,7 @@ ConfigNode model_section(const InputOptions& input, ConfigNode backbone,
   section.set("input", write_options(input));
   section.set("backbone", std::move(backbone));
   section.set("head", write_options(head));
+  section.set("lora", write_options(options.lora));
   merge_config(section, write_options(options));
   return complete_model(section, input.colour);
 }
@@ -328,6 +361,7 @@ ConfigNode complete_model(const ConfigNode& section,
   all.set("backbone", backbone_registry().complete(backbone, "model.backbone"));
   all.set("head", write_options(read_options<HeadOptions>(part(section, "head"),
                                                           "model.head")));
+  all.set("lora", write_options(model.lora));
   merge_config(all, write_options(model));
   return all;
 }

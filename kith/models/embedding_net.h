@@ -10,15 +10,18 @@
 #include "kith/data/input.h"
 #include "kith/models/backbone.h"
 #include "kith/models/head.h"
+#include "kith/models/lora.h"
 #include "kith/models/own_network.h"
 
 namespace kith {
 
-/// Options of a `model:` section beside `input`, `backbone` and `head`.
+/// Options of a `model:` section beside `input`, `backbone` and `head`; those
+/// of `lora` are a section of their own.
 struct ModelOptions {
   std::string weights = {};           ///< Loaded by the trainer, not here.
   std::string bn = "train";           ///< BackboneInput::batch_norm
   std::string precision = "float32";  ///< On a GPU; a CPU takes float32.
+  LoraOptions lora = {};
 
   void describe(OptionSet& set);
 };
@@ -97,9 +100,14 @@ class EmbeddingNet final : public torch::nn::Module {
   /// norm never train. Nothing is done to a network of the user's own.
   void freeze_backbone(bool frozen);
 
+  /// A network without adapters (model.lora) that computes the same: they are
+  /// added to the weights. Of parts that a `model:` section describes.
+  std::unique_ptr<EmbeddingNet> merged() const;
+
   /// Keeps parameters for good whose names in weights() fit one of the patterns
   /// (fits_pattern()), instead of those of an earlier call. Batch norm whose
-  /// scale and shift are kept keeps its statistics too. ConfigError for a
+  /// scale and shift are kept keeps its statistics too. Of a backbone with
+  /// adapters all else is kept, from the beginning. ConfigError for a
   /// pattern that fits none, or if nothing is left to train.
   void freeze(const std::vector<std::string>& patterns);
 
@@ -154,6 +162,7 @@ class EmbeddingNet final : public torch::nn::Module {
   bool channels_last_ = true;  ///< On a GPU.
   ConfigNode section_;
   std::shared_ptr<Backbone> backbone_;
+  Lora lora_;
   std::shared_ptr<Head> head_;              ///< Null: of the user's own.
   std::shared_ptr<torch::nn::Module> own_;  ///< Null unless the whole is.
   std::set<std::string> frozen_;            ///< Names in weights().

@@ -12,6 +12,7 @@
 #include "kith/io/pth.h"
 #include "kith/io/safetensors.h"
 #include "kith/io/tensor_io.h"
+#include "kith/models/lora.h"
 #include "kith/models/weight_files.h"
 #include "kith/ops/finite.h"
 
@@ -177,9 +178,9 @@ NamedTensors state_of(const Backbone& backbone) {
 }
 
 // Counts batches for a way of averaging that kith does not use, and is not in
-// files of before 2018.
-bool may_be_missing(std::string_view name) {
-  return name.ends_with("num_batches_tracked");
+// files of before 2018. Adapters are no part of pretrained weights.
+bool may_be_missing(const std::string& name) {
+  return name.ends_with("num_batches_tracked") || is_of_lora(name);
 }
 
 [[noreturn]] void fail_unmatched(const std::string& path,

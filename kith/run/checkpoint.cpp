@@ -150,6 +150,10 @@ LoadedModel load_from_checkpoint(const std::string& file) {
   check_dim(file, *section);
   model.net = std::make_unique<EmbeddingNet>(*section);
   load_checkpoint(file, {*model.net});
+  if (!model.net->options().lora.is_on()) return model;
+  model.net = model.net->merged();
+  ConfigNode plain = model.net->section();
+  model.config.set("model", std::move(plain));
   return model;
 }
 
@@ -162,9 +166,22 @@ void tell_average(const std::string& path, const ConfigNode& config) {
            ema->scalar + ")");
 }
 
+/// Whether the network of a configuration has adapters.
+bool has_lora(const ConfigNode& config) {
+  const ConfigNode* model = config.find("model");
+  const ConfigNode* lora = model == nullptr ? nullptr : model->find("lora");
+  return lora != nullptr &&
+         read_options<LoraOptions>(*lora, "model.lora").is_on();
+}
+
+/// Of a network with adapters what they make of its weights.
 WeightReport copy_from_checkpoint(const std::string& path, EmbeddingNet& net) {
   const ConfigNode config = read_checkpoint_info(path).config;
   tell_average(path, config);
+  if (has_lora(config)) {
+    return copy_weights(path, load_from_checkpoint(path).net->state(),
+                        net.state());
+  }
   const SafetensorsFile file(path);
   const std::string prefix = model_prefix(file);
   NamedTensors weights;

@@ -103,6 +103,11 @@ std::vector<ConfigSection> configuration_sections() {
        option_infos<HeadOptions>(),
        {},
        ""},
+      {"model.lora",
+       "Adapters of low rank, which train in place of the backbone.",
+       option_infos<LoraOptions>(),
+       {},
+       ""},
       section_of_parts("loss", "What is minimised.", loss_registry()),
       section_of_parts("miner",
                        "Which tuples of a batch the loss is computed on. "

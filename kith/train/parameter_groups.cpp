@@ -98,6 +98,11 @@ void tell_trained(const EmbeddingNet& net, const RunConfig& config) {
   if (!config.train.freeze.empty()) {
     why.push_back("train.freeze: " + join(config.train.freeze));
   }
+  const LoraOptions& lora = net.options().lora;
+  if (lora.is_on()) {
+    why.push_back("model.lora: rank " + std::to_string(lora.rank) + " for " +
+                  join(lora.targets));
+  }
   if (why.empty()) return;
   const NamedTensors all = net.weights();
   NamedTensors trained = all;

@@ -132,6 +132,10 @@ TEST_F(TrainingOnRanks, WithFrozenParameters) {
   expect_that_of_one({"train.freeze=[backbone.block1_*]", "train.sub_batch=2"});
 }
 
+TEST_F(TrainingOnRanks, WithAdapters) {
+  expect_that_of_one({"model.lora={rank: 2}", "train.sub_batch=2"});
+}
+
 TEST_F(TrainingOnRanks, WithASamplerThatChoosesByEmbeddings) {
   expect_that_of_one({"sampler={name: frechet, batch: 16, pool: 32}"});
 }
@@ -202,7 +206,8 @@ TEST_F(TrainingOnRanks, WithLanesGivesTheSameBytes) {
            {"train.lanes=4", "model.bn=train",
             "train.freeze=[backbone.block1_*]"},
            {"train.lanes=4", "model.bn=train", "train.ema=0.9"},
-           {"train.lanes=4", "optimizer.layer_decay=0.5"},
+           {"train.lanes=4", "model.lora={rank: 2}",
+            "optimizer.layer_decay=0.5"},
            {"train.lanes=4", "loss={name: proxy_anchor}"}}) {
     SCOPED_TRACE(changes.back());
     const Left one = trained(changes, 1);

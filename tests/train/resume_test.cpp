@@ -174,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  "model.bn=train", "eval.every=2"},
         std::vector<std::string>{"train.checkpoint_steps=1", "train.ema=0.5",
                                  "train.ema_warmup=false",
-                                 "train.sub_batch=6"},
+                                 "model.lora={rank: 2}", "train.sub_batch=6"},
         std::vector<std::string>{
             "train.checkpoint_steps=2", "optimizer.layer_decay=0.7",
             "optimizer.backbone_warmup=1.5", "optimizer.head_warmup=0.5",
