@@ -127,10 +127,6 @@ void Head::set_linear(const Tensor& projection, const Tensor& mean) {
   linear_->bias.copy_(-projection.mv(mean));
 }
 
-void Head::freeze_pool() {
-  if (gem_p_.defined()) gem_p_.requires_grad_(false);
-}
-
 Tensor Head::forward(const Features& features) { return embed(pool(features)); }
 
 Tensor Head::embed(const Tensor& pool) {

@@ -53,9 +53,6 @@ class Head final : public torch::nn::Module {
   Tensor pool(const Features& features) const;
   Tensor embed(const Tensor& pool);
 
-  /// GeM's power stays as it is.
-  void freeze_pool();
-
   const HeadOptions& options() const { return options_; }
 
   /// Size of an embedding.

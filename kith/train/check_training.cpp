@@ -35,6 +35,9 @@ void check_cached_features(const TrainOptions& train, const EmbeddingNet& net) {
     refuse("'train.head_epochs'", "are followed by epochs of the whole network",
            "set one to 0");
   }
+  if (net.options().lora.is_on()) {
+    refuse("'model.lora'", "adapts the backbone", "set one to 0");
+  }
   if (net.input().any_shape()) {
     refuse("'model.input.long_side'", "gives pictures of many shapes",
            "set one to 0");

@@ -82,6 +82,22 @@ std::map<std::string, int64_t> layers_above(EmbeddingNet& net) {
   return above;
 }
 
+std::vector<std::string> frozen_patterns(const TrainOptions& train,
+                                         EmbeddingNet& net) {
+  std::vector<std::string> patterns = train.freeze;
+  if (train.cached_features == 0 || !net.has_head()) return patterns;
+  const HeadOptions& head = net.head().options();
+  if (head.dim == 0 && (head.layer_norm == "none" || !head.layer_norm_affine)) {
+    throw ConfigError(
+        "'train.cached_features' trains the head behind its pooling, which has "
+        "no parameters with 'model.head.dim' 0: set that to the size of an "
+        "embedding, such as 128");
+  }
+  patterns.emplace_back("backbone");
+  if (head.pooling == "gem") patterns.emplace_back("head.gem_p");
+  return patterns;
+}
+
 void set_groups(EmbeddingNet& net, const Loss& loss, Optimizer& optimizer) {
   const auto layers = layers_above(net);
   tell_layer_decay(layers, optimizer.groups().layer_decay);
@@ -97,6 +113,9 @@ void tell_trained(const EmbeddingNet& net, const RunConfig& config) {
   std::vector<std::string> why;
   if (!config.train.freeze.empty()) {
     why.push_back("train.freeze: " + join(config.train.freeze));
+  }
+  if (config.train.cached_features > 0) {
+    why.emplace_back("train.cached_features: the head alone trains");
   }
   const LoraOptions& lora = net.options().lora;
   if (lora.is_on()) {

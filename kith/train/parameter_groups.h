@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "kith/losses/loss.h"
 #include "kith/models/embedding_net.h"
@@ -16,6 +17,12 @@ namespace kith {
 /// Backbone::layer_of()). The last layer of a network of the user's own, whose
 /// layers are those that numbered_layer() finds, has 0 too.
 std::map<std::string, int64_t> layers_above(EmbeddingNet& net);
+
+/// Patterns of what does not train (see EmbeddingNet::freeze): `train.freeze`,
+/// and all but the head behind its pooling with `train.cached_features`.
+/// ConfigError if that leaves nothing.
+std::vector<std::string> frozen_patterns(const TrainOptions& train,
+                                         EmbeddingNet& net);
 
 /// Tells the optimiser the layers of the network, and the learning rates and
 /// the weight decay that the loss wants for what it learns; the log, what

@@ -109,7 +109,7 @@ Trainer::Trainer(Training training, const DataSet& data,
   for (const auto& step : parts.augment) {
     feed.augmentations.push_back(step.make());
   }
-  net_->freeze(config_.train.freeze);
+  net_->freeze(frozen_patterns(config_.train, *net_));
   check_fit(config_.train, *feed.sampler, *net_, ranks);
   feed.input = net_->input();
   feed.loader = loader_options(config_.train, device, ranks);
@@ -391,11 +391,7 @@ void Trainer::train_epoch() {
   Epoch epoch = feed_->open(state.epoch, state.step_in_epoch,
                             steps_left(train, state.step));
   net_->train();
-  net_->freeze_backbone(epoch.number < train.head_epochs || bank_);
-  if (bank_) {
-    net_->backbone().eval();  // nothing passes through it
-    net_->head().freeze_pool();
-  }
+  net_->freeze_backbone(epoch.number < train.head_epochs);
   start_progress(epoch);
   EpochNote note(last_metric_text(state.history, config_.eval.best));
   while (epoch.remaining() > 0) {

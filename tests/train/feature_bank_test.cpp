@@ -180,6 +180,7 @@ TEST(CachedFeatures, RefuseWhatNeedsTheBackbone) {
   };
   refuse("train.mixup=1", "'train.mixup'");
   refuse("train.head_epochs=1", "'train.head_epochs'");
+  refuse("model.lora.rank=2", "'model.lora'");
   refuse("model.input.long_side=32", "'model.input.long_side'");
 }
 
