@@ -68,15 +68,6 @@ Tensor activated(const std::string& activation, Tensor x) {
   return keeps ? torch::hardswish(x) : torch::hardswish_(x);
 }
 
-Tensor drop_path(const Tensor& branch, double rate, bool is_training) {
-  if (!is_training || rate <= 0) return branch;
-  std::vector<int64_t> shape(static_cast<size_t>(branch.dim()), 1);
-  shape.front() = branch.size(0);
-  const Tensor kept =
-      torch::empty(shape, branch.options()).bernoulli_(1 - rate);
-  return branch * kept.div_(1 - rate);
-}
-
 SqueezeExcite::SqueezeExcite(nn::Module& owner, int64_t channels,
                              int64_t squeezed, std::string activation,
                              std::string gate)

@@ -35,11 +35,6 @@ std::shared_ptr<torch::nn::Module> add_named_module(torch::nn::Module& owner,
 /// where the gradient does not need what was there.
 Tensor activated(const std::string& activation, Tensor x);
 
-/// Leaves out the branch of a residual block (stochastic depth, Huang et al.,
-/// 2016): each picture's [...] of [N, ...] is zero with probability `rate` and
-/// else grows by 1 / (1 - rate). Of LibTorch's generator, as dropout is.
-Tensor drop_path(const Tensor& branch, double rate, bool is_training);
-
 /// Weights each channel of each picture by what a small network makes of the
 /// means of all channels (squeeze and excitation, Hu et al., 2018). It is no
 /// module itself: two 1x1 convolutions with bias, "fc1" and "fc2", belong to

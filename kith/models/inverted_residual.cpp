@@ -5,6 +5,8 @@
 
 #include <torch/torch.h>
 
+#include "kith/models/drop_path.h"
+
 namespace kith {
 namespace {
 

@@ -241,8 +241,12 @@ std::string nearest_vit(const NamedTensors& weights) {
       known.begin(), known.end(), [&](const VitShape& a, const VitShape& b) {
         return score(a.options) < score(b.options);
       });
-  return best->name + " (patch " + std::to_string(patch) + ", width " +
-         std::to_string(width) + ", depth " + std::to_string(depth) + ")";
+  const VitOptions& o = best->options;
+  const bool is_known =
+      o.patch == patch && o.width == width && o.depth == depth;
+  return (is_known ? best->name : "vit") + " (patch " + std::to_string(patch) +
+         ", width " + std::to_string(width) + ", depth " +
+         std::to_string(depth) + ")";
 }
 
 }  // namespace kith

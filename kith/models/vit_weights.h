@@ -25,7 +25,8 @@ void adapt_vit_weights(NamedTensors& weights, const VitOptions& options,
                        int64_t side, int64_t channels);
 
 /// "dinov2_vits14 (patch 14, width 384, depth 12)": the known network whose
-/// adapted tensors these are, or the nearest; empty for another network.
+/// adapted tensors these are nearest to, or vit if none has these sizes; empty
+/// for another network.
 std::string nearest_vit(const NamedTensors& weights);
 
 }  // namespace kith

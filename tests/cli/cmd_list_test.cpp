@@ -145,6 +145,31 @@ TEST(ListCommand, ShowsOnePart) {
   expect_failure(2, {"list", "recipes", "x"}, {"leave out 'x'"});
 }
 
+TEST(ListCommand, ShowsAShapeInOneLineAndAloneInFull) {
+  const std::string all = expect_success({"list", "backbones"}).out;
+  const size_t begin = all.find("dinov2_vits14: ");
+  const std::string entry =
+      all.substr(begin, all.find("dinov2_vits14_reg: ") - begin);
+  EXPECT_THAT(entry, HasSubstr("\n  vit with patch = 14, width = 384"));
+  EXPECT_THAT(entry, HasSubstr("\n  also called vit_small_patch14_dinov2\n"));
+  EXPECT_EQ(entry.find("depth"), std::string::npos);  // as of any vit
+  for (const char* name : {"dinov2_vits14", "vit_small_patch14_dinov2"}) {
+    const std::string one = expect_success({"list", "backbones", name}).out;
+    EXPECT_TRUE(one.starts_with("dinov2_vits14: ")) << one;
+    EXPECT_THAT(one, HasSubstr("\n  width = 384 "));
+    EXPECT_THAT(one, HasSubstr("\n  depth = 12 "));
+  }
+  const Json json =
+      Json::parse(
+          expect_success({"list", "backbones", "vit_b_16", "--json"}).out)
+          .at("backbones")
+          .at(0);
+  EXPECT_EQ(json.at("shape_of"), "vit");
+  EXPECT_THAT(json.at("aliases").dump(), HasSubstr("\"vit_base_patch16_224\""));
+  expect_failure(2, {"list", "backbones", "vit_base_patch16_225"},
+                 {"did you mean 'vit_base_patch16_224'?"});
+}
+
 TEST(ListCommand, ShowsKeysOfConfigurations) {
   const std::string text = expect_success({"list", "keys", "train"}).out;
   EXPECT_THAT(text, HasSubstr("train.epochs = 10\n"));

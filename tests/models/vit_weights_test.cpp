@@ -176,8 +176,8 @@ TEST(VitWeights, WhatDoesNotFitNamesTensorShapesAndNetwork) {
           .summary();
   EXPECT_THAT(other, HasSubstr(name + ": [9, 6] in the file, [8, 6] in the "
                                       "model"));
-  EXPECT_THAT(other, HasSubstr("the file is nearest to "));
-  EXPECT_THAT(other, HasSubstr("(patch 4, width 6, depth 2)"));
+  EXPECT_THAT(other, HasSubstr("the file is nearest to vit (patch 4, width 6, "
+                               "depth 2)"));
   const std::string missing =
       load_weights(written(folder, with(weights, name, {})), net).summary();
   EXPECT_THAT(missing, HasSubstr("missing 1: " + name));

@@ -9,6 +9,7 @@
 #include "kith/core/error.h"
 #include "kith/models/adapt_weights.h"
 #include "kith/models/conv_parts.h"
+#include "kith/models/drop_path.h"
 #include "kith/models/published_config.h"
 
 namespace kith {
