@@ -7,6 +7,7 @@
 #include "kith/eval/embed_steps.h"
 #include "kith/index/tell_others.h"
 #include "kith/io/npy.h"
+#include "kith/ops/kept_memory.h"
 
 namespace kith {
 namespace {
@@ -40,6 +41,7 @@ void embed_rounds(EmbeddingNet& net, const DataSet& data,
                   const EmbedOptions& options, Progress& progress,
                   const std::function<void(const Tensor&)>& take) {
   const torch::NoGradGuard no_grad;
+  const KeptMemory kept;
   Communicator& ranks = or_alone(options.ranks);
   // Enough batches that starting the loader anew costs nothing; as many for
   // each rank.

@@ -11,6 +11,7 @@
 #include "kith/core/memory.h"
 #include "kith/core/rng.h"
 #include "kith/ops/gpu.h"
+#include "kith/ops/kept_memory.h"
 #include "kith/ops/upload.h"
 
 namespace kith {
@@ -306,7 +307,7 @@ bool Multistage::halve_sub_batch() {
 
 int64_t Multistage::memory_in_use() const {
   if (device_.is_cuda()) return gpu_memory(device_.index()).used;
-  return resident_bytes().value_or(0);
+  return resident_bytes().value_or(0) - kept_bytes();
 }
 
 /// Whether another graph fits. Backward takes memory beside it: as much again
@@ -314,7 +315,7 @@ int64_t Multistage::memory_in_use() const {
 bool Multistage::fits(int64_t numbers) const {
   const int64_t available = device_.is_cuda()
                                 ? gpu_memory(device_.index()).available
-                                : available_bytes().value_or(0);
+                                : available_bytes().value_or(0) + kept_bytes();
   const double wanted =
       2 * graph_bytes_a_number_ * static_cast<double>(numbers);
   return static_cast<double>(available - kSpareBytes) >= wanted;

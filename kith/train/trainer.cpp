@@ -12,6 +12,7 @@
 #include "kith/core/timer.h"
 #include "kith/data/cache.h"
 #include "kith/models/shared_norm.h"
+#include "kith/ops/kept_memory.h"
 #include "kith/ops/upload.h"
 #include "kith/train/check_training.h"
 #include "kith/train/eval_table.h"
@@ -295,6 +296,7 @@ EvalResult Trainer::run(StopRequest stop) {
 }
 
 EvalResult Trainer::train_to_end() {
+  const KeptMemory kept;
   start_weights();
   const bool evaluates = config_.eval.evaluates();
   const RunState& state = book_->state();
