@@ -9,6 +9,8 @@
 #include "kith/eval/embed_steps.h"
 #include "kith/eval/image_share.h"
 #include "kith/index/tell_others.h"
+#include "kith/models/conv_norm.h"
+#include "kith/ops/kept_memory.h"
 #include "kith/ops/pairwise.h"
 #include "kith/ops/upload.h"
 
@@ -85,9 +87,12 @@ void check_embeddings(const Tensor& rows, const DataSet& data,
                options);
 }
 
-/// Puts a network into evaluation mode, and back when all went well.
+/// Puts a network into evaluation mode, and back when all went well. Its
+/// weights stay as they are meanwhile.
 template <class F>
 Tensor in_evaluation_mode(EmbeddingNet& net, const F& f) {
+  const KeptMemory kept;
+  const FoldOnce fold_once;
   const bool was_training = net.is_training();
   net.eval();
   const Tensor result = f();

@@ -1,11 +1,15 @@
 #include "kith/models/conv_norm.h"
 
+#include <utility>
+
 #include <torch/torch.h>
 
 namespace kith {
 namespace nn = torch::nn;
 
 namespace {
+
+thread_local FoldOnce* fold_once = nullptr;  ///< The innermost of this thread.
 
 template <class Action>
 void for_each_norm(nn::Module& module, const Action& action) {
@@ -16,6 +20,9 @@ void for_each_norm(nn::Module& module, const Action& action) {
 }
 
 }  // namespace
+
+FoldOnce::FoldOnce() : before_(std::exchange(fold_once, this)) {}
+FoldOnce::~FoldOnce() { fold_once = before_; }
 
 ConvNorm::ConvNorm(nn::Module& owner, const std::string& conv,
                    const std::string& norm, const ConvShape& shape,
@@ -59,16 +66,24 @@ Tensor ConvNorm::normalise(const Tensor& x) {
                            at::globalContext().userEnabledCuDNN());
 }
 
-Tensor ConvNorm::folded(const Tensor& x) const {
+FoldOnce::Folded ConvNorm::fold() const {
   const Tensor scale =
       norm_->weight * (norm_->running_var + norm_->options.eps()).rsqrt();
   const Tensor mean = conv_->bias.defined() ? norm_->running_mean - conv_->bias
                                             : norm_->running_mean;
-  const Tensor bias = torch::addcmul(norm_->bias, mean, scale, -1);
+  return {conv_->weight * scale.view({-1, 1, 1, 1}),
+          torch::addcmul(norm_->bias, mean, scale, -1)};
+}
+
+Tensor ConvNorm::folded(const Tensor& x) const {
+  const bool once =
+      fold_once != nullptr && !torch::GradMode::is_enabled() && !x.is_cuda();
+  FoldOnce::Folded here;
+  FoldOnce::Folded& f = once ? fold_once->folded_[conv_.get()] : here;
+  if (!f.weight.defined()) f = fold();
   const auto& options = conv_->options;
-  const int64_t stride = options.stride()->front();
-  return torch::conv2d(x, conv_->weight * scale.view({-1, 1, 1, 1}), bias,
-                       stride, padding_, 1, options.groups());
+  return torch::conv2d(x, f.weight, f.bias, options.stride()->front(), padding_,
+                       1, options.groups());
 }
 
 bool gathers_statistics(const std::string& batch_norm) {

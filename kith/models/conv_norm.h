@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/conv.h>
@@ -23,6 +24,28 @@ struct ConvShape {
   bool padded = true;     ///< Else it keeps no size: the caller pads.
   double eps = 1e-5;      ///< Of batch norm.
   double momentum = 0.1;  ///< Share of a batch in the running statistics.
+};
+
+/// While one lives, its thread folds batch norm into a convolution once, when
+/// it first comes to it, instead of every time, on the CPU and where no graph
+/// is wanted. Weights must stay as they are meanwhile: whoever makes one for a
+/// local scope that only computes embeddings cannot do wrong.
+class FoldOnce {
+ public:
+  FoldOnce();
+  ~FoldOnce();
+  FoldOnce(const FoldOnce&) = delete;
+  FoldOnce& operator=(const FoldOnce&) = delete;
+
+ private:
+  friend class ConvNorm;
+  /// A convolution with batch norm in it.
+  struct Folded {
+    Tensor weight;
+    Tensor bias;
+  };
+  std::unordered_map<const torch::nn::Module*, Folded> folded_;
+  FoldOnce* before_;
 };
 
 /// A convolution and the batch norm behind it. It is no module itself: the two
@@ -59,6 +82,7 @@ class ConvNorm {
 
  private:
   bool is_affine() const;
+  FoldOnce::Folded fold() const;
   Tensor folded(const Tensor& x) const;
 
   bool kept_ = false;  ///< Statistics stay as they are, also in training.

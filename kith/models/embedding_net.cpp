@@ -180,7 +180,7 @@ void EmbeddingNet::use_device(c10::Device device) {
   to(device);
   scale_ = scale_.to(device);
   shift_ = shift_.to(device);
-  if (!device.is_cuda() || !channels_last_) return;
+  if (!channels_last_) return;
   for (Tensor& parameter : parameters()) {
     if (parameter.dim() != 4) continue;
     parameter.set_data(parameter.contiguous(torch::MemoryFormat::ChannelsLast));
@@ -275,7 +275,7 @@ Tensor EmbeddingNet::prepare(const Tensor& pixels) const {
   const auto like = pixels.options().dtype(parameters().front().dtype());
   const Tensor images = torch::addcmul(
       shift_.to(like), ordered.permute({0, 3, 1, 2}), scale_.to(like));
-  return images.is_cuda() && channels_last_ ? images : images.contiguous();
+  return channels_last_ ? images : images.contiguous();
 }
 
 Features EmbeddingNet::features_of(const Tensor& images, const Mixing& mixing) {

@@ -84,9 +84,9 @@ class EmbeddingNet final : public torch::nn::Module {
 
   c10::Device device() const;
 
-  /// Moves the network. On a GPU the weights of convolutions are laid out with
-  /// the channels last, as the fast convolutions there want them; those of a
-  /// user's own network only if it says so.
+  /// Moves the network. The weights of convolutions are laid out with the
+  /// channels last, as the fast convolutions want them; those of a user's own
+  /// network only if it says so.
   void use_device(c10::Device device);
 
   /// Sets how LibTorch computes float32 products and convolutions on a GPU, for
@@ -120,8 +120,8 @@ class EmbeddingNet final : public torch::nn::Module {
 
   /// Pictures as the network takes them, on the device where they are:
   /// [N, H, W, C] bytes -> [N, C, H, W] of the network's type,
-  /// (x / 255 - mean) / std. On a GPU the memory stays in the order N, H, W, C,
-  /// but for a network of the user's own that does not want it so.
+  /// (x / 255 - mean) / std. The memory stays in the order N, H, W, C, but for
+  /// a network of the user's own that does not want it so.
   Tensor prepare(const Tensor& pixels) const;
 
   /// [N, C, H, W] -> [N, dim]. With precision "bf16" the backbone computes in
@@ -159,7 +159,7 @@ class EmbeddingNet final : public torch::nn::Module {
   Tensor shift_;  ///< [C, 1, 1] double: -mean / std
   int64_t dim_ = 0;
   bool l2_ = true;
-  bool channels_last_ = true;  ///< On a GPU.
+  bool channels_last_ = true;
   ConfigNode section_;
   std::shared_ptr<Backbone> backbone_;
   Lora lora_;

@@ -75,9 +75,9 @@ void OwnNetworkOptions::describe(OptionSet& set) {
           "How a GPU computes the network: float32, tf32, or bfloat16 (bf16).")
       .choices({"float32", "tf32", "bf16"});
   set.add("channels_last", channels_last,
-          "On a GPU pictures and the weights of convolutions lie in memory "
-          "with the channels last, which is quicker, and which view() of what "
-          "comes out may refuse.");
+          "Pictures and the weights of convolutions lie in memory with the "
+          "channels last, which is quicker, and which view() of what comes "
+          "out may refuse.");
 }
 
 std::shared_ptr<Backbone> own_backbone(const OwnNetwork& network,

@@ -1,6 +1,7 @@
 #include "kith/models/conv_norm.h"
 
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
@@ -87,6 +88,34 @@ TEST(ConvNorm, WithoutAGraphTheResultIsTheSame) {
     const torch::NoGradGuard no_grad;
     EXPECT_TRUE(same_bits(p.pair(x), with_graph.detach())) << mode;
   }
+}
+
+TEST(ConvNorm, FoldsOnceWhileThatIsWanted) {
+  Pair p("train", kShapes[0]);
+  p.module.eval();
+  const torch::NoGradGuard no_grad;
+  const Tensor x = random_normal({2, 3, 9, 8}, 7);
+  const Tensor expected = p.pair(x);
+  {
+    const FoldOnce once;
+    EXPECT_TRUE(same_bits(p.pair(x), expected));
+    // Seen only because the weights change where they must not.
+    p.named("bn1.weight").mul_(2);
+    EXPECT_TRUE(same_bits(p.pair(x), expected));
+    {
+      const FoldOnce inner;
+      EXPECT_FALSE(same_bits(p.pair(x), expected));
+    }
+    EXPECT_TRUE(same_bits(p.pair(x), expected));
+    // Nothing is kept where a graph is wanted, in training, or by others.
+    const torch::AutoGradMode with_graph(true);
+    EXPECT_FALSE(same_bits(p.pair(x).detach(), expected));
+    std::thread([&] {
+      const torch::NoGradGuard here;
+      EXPECT_FALSE(same_bits(p.pair(x), expected));
+    }).join();
+  }
+  EXPECT_LE(max_difference(p.pair(x), two_layers(p, x, kShapes[0])), 1e-12);
 }
 
 TEST(ConvNorm, OnlyTrainTakesAndKeepsTheStatisticsOfTheBatch) {
