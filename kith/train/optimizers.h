@@ -31,6 +31,8 @@ class SgdOptimizer final : public Optimizer {
   void update(const ParameterGroup& group) override;
 
  private:
+  void update_lists(const ParameterGroup& group);
+
   Options options_;
   std::vector<Tensor> velocity_;
 };
@@ -63,6 +65,9 @@ class AdamOptimizer : public Optimizer {
   void update(const ParameterGroup& group) override;
 
  private:
+  void update_lists(const ParameterGroup& group, double mean_bias,
+                    double square_bias);
+
   Options options_;
   bool decoupled_;
   std::vector<Tensor> mean_;    ///< Running mean of the gradient.

@@ -108,6 +108,68 @@ TEST(Sgd, TakesTheStepsOfLibTorch) {
       SGDOptions(0.01).momentum(0.9).weight_decay(0.1).nesterov(true));
 }
 
+/// A step of each with gradients that lie in memory as the parameters do and
+/// otherwise, of more numbers than are computed at a time.
+template <class Reference, class Options>
+void expect_any_order(const std::string& yaml, Options options) {
+  for (const bool alike : {true, false}) {
+    const auto make = [] {
+      return random_normal({40, 20, 7, 7}, 1, at::kFloat)
+          .contiguous(at::MemoryFormat::ChannelsLast)
+          .requires_grad_();
+    };
+    const auto gradient = [&](int step) {
+      const Tensor g = random_normal({40, 20, 7, 7}, 2 + step, at::kFloat);
+      return alike ? g.contiguous(at::MemoryFormat::ChannelsLast) : g;
+    };
+    Tensor ours = make(), theirs = make();
+    const auto optimizer = make_optimizer(yaml, {{"weight", ours}});
+    Reference reference({theirs}, options);
+    const uint32_t version = ours._version();
+    for (int step = 0; step < 3; ++step) {
+      ours.mutable_grad() = gradient(step);
+      theirs.mutable_grad() = gradient(step);
+      optimizer->step(optimizer->base_lr());
+      reference.step();
+    }
+    EXPECT_LE(max_difference(ours, theirs), 4e-7) << yaml << " " << alike;
+    EXPECT_GT(max_difference(ours, make()), 1e-2);
+    EXPECT_GT(ours._version(), version);
+  }
+}
+
+TEST(Optimizers, TakeGradientsInAnyOrderOfMemory) {
+  using torch::optim::AdamOptions;
+  using torch::optim::SGDOptions;
+  expect_any_order<torch::optim::Adam>(
+      "{name: adam, lr: 0.01, weight_decay: 0.1}",
+      AdamOptions(0.01).weight_decay(0.1));
+  expect_any_order<torch::optim::SGD>(
+      "{name: sgd, lr: 0.01, weight_decay: 0.1}",
+      SGDOptions(0.01).momentum(0.9).weight_decay(0.1));
+}
+
+TEST(Optimizers, GiveTheSameBitsWithAnyNumberOfThreads) {
+  const int before = at::get_num_threads();
+  for (const std::string name : {"adam", "adamw", "sgd"}) {
+    std::vector<Tensor> results;
+    for (const int threads : {1, 2, 3}) {
+      at::set_num_threads(threads);
+      Tensor weight = random_normal({100000}, 1, at::kFloat).requires_grad_();
+      const auto optimizer =
+          make_optimizer("{name: " + name + "}", {{"weight", weight}});
+      for (int step = 0; step < 2; ++step) {
+        weight.mutable_grad() = random_normal({100000}, 2 + step, at::kFloat);
+        optimizer->step(optimizer->base_lr());
+      }
+      results.push_back(weight.detach());
+    }
+    EXPECT_TRUE(same_bits(results[0], results[1])) << name;
+    EXPECT_TRUE(same_bits(results[0], results[2])) << name;
+  }
+  at::set_num_threads(before);
+}
+
 class EveryOptimizer : public ::testing::TestWithParam<std::string> {
  protected:
   std::unique_ptr<Optimizer> make(const NamedTensors& parameters) const {

@@ -2,6 +2,8 @@
 
 #include <torch/torch.h>
 
+#include "kith/train/one_pass.h"
+#include "kith/train/optimizer_kernels.h"
 #include "kith/train/optimizers.h"
 
 namespace kith {
@@ -52,6 +54,35 @@ AdamWOptimizer::AdamWOptimizer(const Options& options,
 }
 
 void AdamOptimizer::update(const ParameterGroup& group) {
+  const auto steps = static_cast<double>(group.step);
+  const double mean_bias = 1 - std::pow(options_.beta1, steps);
+  const double square_bias = 1 - std::pow(options_.beta2, steps);
+  const TensorLists<4> lists = {group.grads, group.of(mean_), group.of(square_),
+                                group.parameters};
+  if (!lie_alike(lists)) {
+    update_lists(group, mean_bias, square_bias);
+    return;
+  }
+  const double decay = group.weight_decay;
+  const auto in_float = [](double x) { return static_cast<float>(x); };
+  const AdamScalars scalars = {
+      .keep = in_float(decoupled_ ? 1 - group.lr * decay : 1),
+      .decay = in_float(decoupled_ ? 0 : decay),
+      .beta1 = in_float(options_.beta1),
+      .gain1 = in_float(1 - options_.beta1),
+      .beta2 = in_float(options_.beta2),
+      .gain2 = in_float(1 - options_.beta2),
+      .root = in_float(1 / std::sqrt(square_bias)),
+      .eps = in_float(options_.eps),
+      .step = in_float(group.lr / mean_bias)};
+  in_one_pass(lists, [&](const auto& data, int64_t count) {
+    adam_step(scalars, data[0], data[1], data[2], data[3], count);
+  });
+}
+
+/// On a GPU, and whatever else adam_step() does not know.
+void AdamOptimizer::update_lists(const ParameterGroup& group, double mean_bias,
+                                 double square_bias) {
   const Options& o = options_;
   std::vector<Tensor> grads = group.grads;
   if (group.weight_decay != 0 && decoupled_) {
@@ -65,9 +96,6 @@ void AdamOptimizer::update(const ParameterGroup& group) {
   at::_foreach_add_(mean, grads, 1 - o.beta1);
   at::_foreach_mul_(square, o.beta2);
   at::_foreach_addcmul_(square, grads, grads, 1 - o.beta2);
-  const auto steps = static_cast<double>(group.step);
-  const double mean_bias = 1 - std::pow(o.beta1, steps);
-  const double square_bias = 1 - std::pow(o.beta2, steps);
   const std::vector<Tensor> root = at::_foreach_sqrt(square);
   at::_foreach_div_(root, std::sqrt(square_bias));
   at::_foreach_add_(root, o.eps);

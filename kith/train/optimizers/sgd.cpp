@@ -1,5 +1,7 @@
 #include <torch/torch.h>
 
+#include "kith/train/one_pass.h"
+#include "kith/train/optimizer_kernels.h"
 #include "kith/train/optimizers.h"
 
 namespace kith {
@@ -17,6 +19,23 @@ SgdOptimizer::SgdOptimizer(Options options, const NamedTensors& parameters)
       velocity_(make_slot("velocity")) {}
 
 void SgdOptimizer::update(const ParameterGroup& group) {
+  const TensorLists<3> lists = {group.grads, group.of(velocity_),
+                                group.parameters};
+  if (!lie_alike(lists)) {
+    update_lists(group);
+    return;
+  }
+  const SgdScalars scalars = {.decay = static_cast<float>(group.weight_decay),
+                              .momentum = static_cast<float>(options_.momentum),
+                              .lr = static_cast<float>(group.lr),
+                              .nesterov = options_.nesterov};
+  in_one_pass(lists, [&](const auto& data, int64_t count) {
+    sgd_step(scalars, data[0], data[1], data[2], count);
+  });
+}
+
+/// On a GPU, and whatever else sgd_step() does not know.
+void SgdOptimizer::update_lists(const ParameterGroup& group) {
   std::vector<Tensor> grads = group.grads;
   if (group.weight_decay != 0) {
     grads = at::_foreach_add(grads, group.parameters, group.weight_decay);

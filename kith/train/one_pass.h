@@ -1,0 +1,69 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include <ATen/Parallel.h>
+
+#include "kith/core/tensor.h"
+
+namespace kith {
+
+/// Lists of tensors of which those at one place belong together, such as a
+/// parameter, its gradient and a running mean of that.
+template <size_t kLists>
+using TensorLists = std::array<std::vector<Tensor>, kLists>;
+
+/// Whether in_one_pass() can go over them: float32 on the CPU without gaps, and
+/// those that belong together in the same order in memory.
+template <size_t kLists>
+bool lie_alike(const TensorLists<kLists>& lists) {
+  for (const std::vector<Tensor>& list : lists) {
+    for (size_t i = 0; i < list.size(); ++i) {
+      const Tensor& one = list[i];
+      if (!one.is_cpu() || one.scalar_type() != at::kFloat ||
+          one.layout() != at::kStrided || !one.is_non_overlapping_and_dense() ||
+          one.sizes() != lists[0][i].sizes() ||
+          one.strides() != lists[0][i].strides()) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+/// Calls work(data, count), data[k] being at `count` numbers of a tensor of the
+/// k-th list, for all numbers of all tensors, on LibTorch's threads. It may
+/// change what is in all lists but the first. Tensors are cut in the same
+/// places however many threads there are.
+template <size_t kLists, class Work>
+void in_one_pass(const TensorLists<kLists>& lists, const Work& work) {
+  struct Piece {
+    std::array<float*, kLists> data;
+    int64_t count;
+  };
+  constexpr int64_t kPiece = 1 << 14;
+  std::vector<Piece> pieces;
+  for (size_t i = 0; i < lists[0].size(); ++i) {
+    const int64_t numbers = lists[0][i].numel();
+    std::array<float*, kLists> data;
+    for (size_t k = 0; k < kLists; ++k) {
+      data[k] = lists[k][i].template data_ptr<float>();
+      // A graph that still needs the numbers from before is an error.
+      if (k > 0) lists[k][i].unsafeGetTensorImpl()->bump_version();
+    }
+    for (int64_t begin = 0; begin < numbers; begin += kPiece) {
+      pieces.push_back({data, std::min(kPiece, numbers - begin)});
+      for (float*& at : data) at += pieces.back().count;
+    }
+  }
+  at::parallel_for(0, std::ssize(pieces), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const Piece& piece = pieces[static_cast<size_t>(i)];
+      work(piece.data, piece.count);
+    }
+  });
+}
+
+}  // namespace kith
