@@ -67,14 +67,16 @@ foreach(header ${row_losses})
   endif()
 endforeach()
 
-# Ranks by counting are no loss, but have the same levels.
+# These are no losses, but have the same levels.
 foreach(level ${levels})
   separate_arguments(level)
   list(GET level 0 isa)
   list(GET level 1 Isa)
   list(GET level 2 bytes)
-  make_kernels(kith ops/cpu/ranks.cpp.in ranks_${isa}.cpp
-    ${kernel_flags} ${${isa}_flags})
+  foreach(name ranks conv_pool)
+    make_kernels(kith ops/cpu/${name}.cpp.in ${name}_${isa}.cpp
+      ${kernel_flags} ${${isa}_flags})
+  endforeach()
 endforeach()
 
 if(KITH_USE_CUDA)

@@ -4,6 +4,8 @@
 
 #include <torch/torch.h>
 
+#include "kith/ops/conv_pool.h"
+
 namespace kith {
 namespace nn = torch::nn;
 
@@ -56,6 +58,15 @@ Tensor ConvNorm::operator()(const Tensor& x) {
 }
 
 Tensor ConvNorm::convolve(const Tensor& x) { return conv_->forward(x); }
+
+Tensor ConvNorm::convolve_and_pool(const Tensor& x) {
+  const bool is_plain =
+      !conv_->bias.defined() && conv_->options.stride()->front() == 1;
+  if (is_plain && can_conv_pool(x, conv_->weight)) {
+    return conv_pool(x, conv_->weight);
+  }
+  return torch::max_pool2d(convolve(x), 2);
+}
 
 Tensor ConvNorm::normalise(const Tensor& x) {
   if (!is_affine()) {

@@ -78,6 +78,7 @@ class ConvNorm {
 
   /// One layer at a time, for a network with something between them.
   Tensor convolve(const Tensor& x);
+  Tensor convolve_and_pool(const Tensor& x);  ///< The largest of 2x2 positions.
   Tensor normalise(const Tensor& x);
 
  private:

@@ -37,8 +37,7 @@ Convnet::Convnet(Options options, const BackboneInput& input)
 Features Convnet::run(const Tensor& images, const Mixing& mixing) {
   Tensor x = images;
   for (size_t i = 0; i + 1 < kConvnetBlocks; ++i) {
-    x = torch::max_pool2d(blocks_[i].convolve(x), 2);
-    x = blocks_[i].normalise(x).relu_();
+    x = blocks_[i].normalise(blocks_[i].convolve_and_pool(x)).relu_();
     x = mixing(static_cast<int64_t>(i) + 1, x);
   }
   return {blocks_.back()(x).relu_(), {}};
