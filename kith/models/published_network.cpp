@@ -233,8 +233,8 @@ ConfigNode named(const std::string& name) {
   return section;
 }
 
-/// By a name of timm; "vit_small_patch14_dinov2.lvd142m" has its weights behind
-/// the dot.
+/// By a name of timm, which may have its weights behind a dot: they make another
+/// network of "vit_small_patch16_224.dino", of most others they do not.
 ConfigNode timm_backbone(const PublishedConfig& config) {
   const std::string name = config.text("architecture", "");
   const Json* arguments = config.find("model_args");
@@ -243,7 +243,9 @@ ConfigNode timm_backbone(const PublishedConfig& config) {
                     " changes the network " + quote(name) +
                     "; say in 'model.backbone' which one it is");
   }
-  const std::string base = name.substr(0, name.find('.'));
+  const std::string base = backbone_registry().contains(name)
+                               ? name
+                               : name.substr(0, name.find('.'));
   if (!backbone_registry().contains(base)) {
     const std::string nearest = nearest_name(base, backbone_registry().names());
     throw DataError(

@@ -8,6 +8,7 @@
 #include "kith/core/error.h"
 #include "kith/core/rng.h"
 #include "kith/eval/image_share.h"
+#include "kith/models/conv_norm.h"
 #include "kith/ops/pairwise.h"
 #include "kith/ops/upload.h"
 
@@ -30,6 +31,7 @@ Tensor FeatureBank::compute(const std::vector<int64_t>& images, int64_t view,
   };
   const bool was_training = net.is_training();
   net.eval();
+  const FoldOnce fold_once;
   const ImageShare share = image_share(images, parts_.batch, parts_.ranks);
   Loader loader(share.batches, load, parts_.loader);
   progress.start(view < 0 ? "features"
