@@ -60,8 +60,10 @@ Tensor ConvNorm::operator()(const Tensor& x) {
 Tensor ConvNorm::convolve(const Tensor& x) { return conv_->forward(x); }
 
 Tensor ConvNorm::convolve_and_pool(const Tensor& x) {
-  const bool is_plain =
-      !conv_->bias.defined() && conv_->options.stride()->front() == 1;
+  const auto& options = conv_->options;
+  const bool is_plain = !conv_->bias.defined() &&
+                        options.stride()->front() == 1 &&
+                        padding_ == options.kernel_size()->front() / 2;
   if (is_plain && can_conv_pool(x, conv_->weight)) {
     return conv_pool(x, conv_->weight);
   }

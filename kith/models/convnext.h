@@ -51,6 +51,7 @@ class Convnext final : public Backbone {
   /// Weights of torchvision, timm, the authors (also those of DINOv3) and
   /// Hugging Face's ConvNextConfig, ConvNextV2Config and DINOv3ConvNextConfig.
   void adapt_weights(NamedTensors& weights) const override;
+  std::string network_of(const NamedTensors& weights) const override;
 
   /// The input, the first stage and the second.
   int64_t mix_points() const override;

@@ -46,6 +46,7 @@ class Efficientnet final : public Backbone {
 
   /// Weights of torchvision, timm and Hugging Face's EfficientNetConfig.
   void adapt_weights(NamedTensors& weights) const override;
+  std::string network_of(const NamedTensors& weights) const override;
 
   /// The input, and the maps behind the second and the third stage.
   int64_t mix_points() const override;

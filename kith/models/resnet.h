@@ -48,6 +48,7 @@ class Resnet final : public Backbone {
   /// Weights of torchvision, timm and Hugging Face's ResNetConfig. A bias of a
   /// convolution, as Keras has, goes into the batch norm behind it.
   void adapt_weights(NamedTensors& weights) const override;
+  std::string network_of(const NamedTensors& weights) const override;
 
   /// The input, layer1 and layer2.
   int64_t mix_points() const override;

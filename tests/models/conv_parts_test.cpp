@@ -4,6 +4,7 @@
 #include <torch/torch.h>
 
 #include "kith/models/backbones.h"
+#include "kith/models/drop_path.h"
 #include "tests/support/torch/tensors.h"
 
 namespace kith {

@@ -240,6 +240,40 @@ TEST(Convnets, SomeWeightsNeedOtherInput) {
   EXPECT_EQ(input("{name: efficientnet_v2_s}").mean[0], 0.485);
 }
 
+// What a file with all tensors of a known network is found to be by another
+// network of its family.
+TEST(Convnets, KnowTheNetworkOfAFile) {
+  const auto found = [](const std::string& tiny, const std::string& name) {
+    const auto file = make_tiny("{name: " + name + "}", {3, 64, "train"});
+    NamedTensors weights;
+    for (const auto& t : file->named_parameters()) {
+      weights.emplace_back(t.key(), t.value());
+    }
+    const auto net = make_tiny(tiny, {3, 64, "train"});
+    net->adapt_weights(weights);
+    const std::string words = net->network_of(weights);
+    return words.substr(0, words.find(' '));
+  };
+  for (const std::string name : {"resnet18", "resnet34", "resnext50_32x4d"}) {
+    EXPECT_EQ(found(kTinyNets[1].section, name), name);
+  }
+  for (const std::string name : {"convnext_atto", "convnext_v2_femto"}) {
+    EXPECT_EQ(found(kTinyNets[3].section, name), name);
+  }
+  for (const std::string name : {"efficientnet_b0", "efficientnet_b2"}) {
+    EXPECT_EQ(found(kTinyNets[5].section, name), name);
+  }
+  for (const std::string name : {"regnet_y_400mf", "regnet_x_800mf"}) {
+    EXPECT_EQ(found(kTinyNets[9].section, name), name);
+  }
+  const auto net = make_tiny(kTinyNets[0].section, {3, 64, "train"});
+  EXPECT_EQ(net->network_of({{"a.weight", torch::zeros({2})}}), "");
+  EXPECT_EQ(net->network_of({{"layer1.99999999999999999999.x", Tensor()},
+                             {"layer1.0.conv2.weight", torch::zeros({4})}})
+                .substr(0, 6),
+            "resnet");
+}
+
 TEST(Convnets, RefuseOptionsThatMakeNoNetwork) {
   const auto make = [](const std::string& section, int64_t size = 64) {
     make_tiny(section, {3, size, "train"});

@@ -10,6 +10,7 @@
 #include "kith/models/adapt_weights.h"
 #include "kith/models/conv_parts.h"
 #include "kith/models/drop_path.h"
+#include "kith/models/nearest_shape.h"
 #include "kith/models/published_config.h"
 
 namespace kith {
@@ -184,8 +185,7 @@ Convnext::Convnext(Options options, const BackboneInput& input)
     }
     const auto layer = next();
     for (int64_t i = 0; i < options_.depths[s]; ++i, ++place) {
-      const double rate = options_.drop_path * static_cast<double>(place) /
-                          static_cast<double>(std::max<int64_t>(1, total - 1));
+      const double rate = drop_path_rate(options_.drop_path, place, total);
       stage.blocks.push_back(layer->register_module(
           std::to_string(i),
           std::make_shared<Block>(options_, widths[s], rate)));
@@ -224,6 +224,27 @@ void Convnext::adapt_weights(NamedTensors& weights) const {
                  {"convnext.", "convnextv2.", "model.", "visual.trunk."});
   fit_unit_dimensions(weights, *this);
   adapt_channels(weights, "features.0.0.weight", channels_);
+}
+
+std::string Convnext::network_of(const NamedTensors& weights) const {
+  FoundOptions found;
+  for (int64_t s = 0; s < 16; ++s) {
+    const std::string number = std::to_string(s);
+    const std::string layer = "features." + std::to_string(2 * s + 1) + ".";
+    const int64_t depth =
+        count_blocks(weights, {layer, "stages." + number + ".blocks.",
+                               "stages." + number + ".layers.",
+                               "encoder.stages." + number + ".layers.",
+                               "stages." + number + "."});
+    if (depth == 0) break;
+    found["depths"].push_back(depth);
+    found["widths"].push_back(size_in(weights, layer + "0.block.0.weight"));
+  }
+  const std::string response = "features.1.0.block.grn.weight";
+  if (!found.empty()) {
+    found["response_norm"] = {size_in(weights, response) > 0 ? 1 : 0};
+  }
+  return nearest_shape("convnext", found);
 }
 
 namespace {

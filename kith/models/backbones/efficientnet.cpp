@@ -7,6 +7,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/models/nearest_shape.h"
 #include "kith/models/pretrained_input.h"
 #include "kith/models/published_config.h"
 
@@ -170,6 +171,24 @@ void Efficientnet::adapt_weights(NamedTensors& weights) const {
   rename_tensors(weights, other_names(), {"efficientnet."});
   fit_unit_dimensions(weights, *this);
   adapt_channels(weights, "features.0.0.weight", channels_);
+}
+
+std::string Efficientnet::network_of(const NamedTensors& weights) const {
+  FoundOptions found;
+  for (int64_t s = 0; s < 16; ++s) {
+    const std::string layer = "features." + std::to_string(s + 1) + ".";
+    int64_t width = 0;
+    for (int64_t i = 0; i < 4; ++i) {  // The last convolution of a block.
+      const int64_t out = size_in(
+          weights, layer + "0.block." + std::to_string(i) + ".0.weight");
+      if (out > 0) width = out;
+    }
+    if (width == 0) break;
+    found["depths"].push_back(
+        count_blocks(weights, {layer, "blocks." + std::to_string(s) + "."}));
+    found["widths"].push_back(width);
+  }
+  return nearest_shape("efficientnet", found);
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include "kith/core/error.h"
 #include "kith/models/adapt_weights.h"
 #include "kith/models/conv_parts.h"
+#include "kith/models/nearest_shape.h"
 #include "kith/models/published_config.h"
 
 namespace kith {
@@ -180,6 +181,23 @@ OtherNames regnet_names(const RegnetOptions& options) {
 void Regnet::adapt_weights(NamedTensors& weights) const {
   rename_tensors(weights, regnet_names(options_), {"regnet."});
   adapt_channels(weights, "stem.0.weight", channels_);
+}
+
+std::string Regnet::network_of(const NamedTensors& weights) const {
+  FoundOptions found;
+  for (int64_t s = 0; s < 16; ++s) {
+    const std::string number = std::to_string(s + 1);
+    const std::string stage =
+        "trunk_output.block" + number + ".block" + number + "-";
+    int64_t depth = count_blocks(
+        weights, {stage, "encoder.stages." + std::to_string(s) + ".layers."});
+    // timm counts from 1.
+    depth = std::max(depth, count_blocks(weights, {"s" + number + ".b"}) - 1);
+    if (depth == 0) break;
+    found["depths"].push_back(depth);
+    found["widths"].push_back(size_in(weights, stage + "0.f.a.0.weight"));
+  }
+  return nearest_shape("regnet", found);
 }
 
 namespace {

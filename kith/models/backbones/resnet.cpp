@@ -9,6 +9,7 @@
 #include "kith/models/adapt_weights.h"
 #include "kith/models/backbones.h"
 #include "kith/models/conv_parts.h"
+#include "kith/models/nearest_shape.h"
 #include "kith/models/pretrained_input.h"
 #include "kith/models/published_config.h"
 
@@ -226,6 +227,26 @@ void Resnet::adapt_weights(NamedTensors& weights) const {
   rename_tensors(weights, huggingface_resnet(options_), {"resnet."});
   move_biases(weights);
   adapt_channels(weights, "conv1.weight", channels_);
+}
+
+std::string Resnet::network_of(const NamedTensors& weights) const {
+  FoundOptions found;
+  for (int64_t s = 0; s < 16; ++s) {
+    const std::string layer = "layer" + std::to_string(s + 1) + ".";
+    const int64_t depth = count_blocks(
+        weights, {layer, "encoder.stages." + std::to_string(s) + ".layers."});
+    if (depth == 0) break;
+    const int64_t last = size_in(weights, layer + "0.conv3.weight");
+    found["depths"].push_back(depth);
+    found["widths"].push_back(
+        last > 0 ? last / 4 : size_in(weights, layer + "0.conv2.weight"));
+  }
+  const std::string second = "layer1.0.conv2.weight";
+  const int64_t group = size_in(weights, second, 1);
+  if (group > 0 && size_in(weights, "layer1.0.conv3.weight") > 0) {
+    found["groups"] = {size_in(weights, second) / group};
+  }
+  return nearest_shape("resnet", found);
 }
 
 namespace {
