@@ -121,6 +121,16 @@ TEST(Multistage, WhichGraphsAreKeptChangesNoBit) {
   expect_same_bits(all, in_chunks(*net, *loss, 5, KeepGraphs::kAuto));
 }
 
+// The second pass leaves out what the first did.
+TEST(Multistage, DropPathOfATransformerIsDrawnOnce) {
+  const auto loss = make_loss("{name: recall_at_k}");
+  const auto net = make_net(
+      "{name: vit, patch: 8, width: 8, depth: 3, heads: 2, hidden: 8, "
+      "drop_path: 0.5, grid: 3}");
+  const NamedTensors all = in_chunks(*net, *loss, 5, KeepGraphs::kAll);
+  expect_same_bits(all, in_chunks(*net, *loss, 5, KeepGraphs::kNone));
+}
+
 TEST(Multistage, CountsStatisticsOnce) {
   const auto statistics = [](KeepGraphs keep) {
     const auto net = make_net("{name: convnet, width: 4}", "train");
