@@ -6,6 +6,7 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/options.h"
+#include "kith/models/pretrained_input.h"
 #include "kith/models/weights.h"
 #include "kith/train/weights_config.h"
 
@@ -50,10 +51,13 @@ ConfigNode asked_config(const PublishedModel& published) {
 void fill_input(ConfigNode& model) {
   ConfigNode& input = child(model, "input");
   if (!input.is_map() || input.find("long_side") != nullptr) return;
-  fill(input, "colour", "rgb");
+  const PretrainedInput usual = pretrained_input(*model.find("backbone"));
+  fill(input, "colour", usual.colour);
+  if (!usual.filter.empty()) fill(input, "filter", usual.filter);
   if (input.find("size") != nullptr) return;
-  fill(input, "size", "224");
-  fill(input, "resize", "256");
+  const int64_t size = usual.size > 0 ? usual.size : 224;
+  fill(input, "size", std::to_string(size));
+  fill(input, "resize", std::to_string(size * 8 / 7));
   log_info("pictures: the short side is resized to " +
            input.find("resize")->scalar + " pixels and the centre of " +
            input.find("size")->scalar +
@@ -71,7 +75,11 @@ void fill_head(ConfigNode& model) {
   const auto backbone = backbone_registry().make(
       *complete.find("backbone"), "model.backbone",
       BackboneInput{input.channels(), input.size, "stats"});
-  fill(head, "pooling", backbone->has_token() ? "class_token" : "average");
+  const PretrainedInput usual = pretrained_input(*model.find("backbone"));
+  fill(head, "pooling",
+       !usual.pooling.empty()  ? usual.pooling
+       : backbone->has_token() ? "class_token"
+                               : "average");
 }
 
 void refuse_gaps(const std::string& path, const WeightReport& report) {

@@ -18,9 +18,11 @@ struct PublishedModel {
 /// The network, in evaluation mode. Without a word about it
 ///
 /// - the embedding is what the backbone makes, of unit length: `model.head.dim`
-///   is 0 and `pooling` class_token where there is such a token, else average;
-/// - the input is the one of the files beside the weights, or that of
-///   ImageNet's networks: the short side of 256 pixels, the centre of 224.
+///   is 0 and `pooling` that of its publication, or class_token where there is
+///   such a token, else average;
+/// - the input is the one of the files beside the weights, or that of the
+///   publication, or else 224 pixels, the centre of pictures whose short side
+///   has 8/7 of it.
 ///
 /// The log says what was taken and which weights fit. DataError if one of the
 /// network's is not among them: it would be random.
