@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -18,9 +22,20 @@ namespace {
 /// Smaller blocks malloc() keeps by itself.
 constexpr size_t kSmallestKept = 256 << 10;
 
-struct KeptBlock {
+/// What came from the system at once.
+struct Block {
   void* data;
   size_t bytes;
+  int64_t returned;  ///< When a part of it came back last.
+};
+
+/// A part of a block, mostly all of it.
+struct Part {
+  std::shared_ptr<Block> of;
+  size_t bytes;
+  size_t wanted;  ///< By whom it was given to.
+
+  bool is_whole() const { return bytes == of->bytes; }
 };
 
 /// Passes on what another allocator has, and keeps what comes back. It is never
@@ -63,8 +78,7 @@ class KeepingAllocator final : public c10::Allocator {
     const std::lock_guard lock(mutex_);
     if (--users_ > 0) return;
     most_ = 0;
-    kept_bytes_ = 0;
-    released.blocks.swap(kept_);
+    release_beyond(0, released);
   }
 
   int64_t kept() {
@@ -78,10 +92,10 @@ class KeepingAllocator final : public c10::Allocator {
   struct Released {
     explicit Released(KeepingAllocator& allocator) : from(allocator) {}
     ~Released() {
-      for (const KeptBlock& b : blocks) from.inner_->raw_deallocate(b.data);
+      for (void* block : blocks) from.inner_->raw_deallocate(block);
     }
     KeepingAllocator& from;
-    std::vector<KeptBlock> blocks;
+    std::vector<void*> blocks;
   };
 
   explicit KeepingAllocator(c10::Allocator* inner) : inner_(inner) {}
@@ -97,20 +111,23 @@ class KeepingAllocator final : public c10::Allocator {
       Released released(*this);
       const std::lock_guard lock(mutex_);
       if (users_ == 0) return inner_->raw_allocate(bytes);
-      const auto block = find(bytes);
-      if (block != kept_.end()) {
-        const KeptBlock taken = *block;
-        kept_.erase(block);
-        kept_bytes_ -= taken.bytes;
-        count(taken);
-        return taken.data;
+      most_ = std::max(most_, wanted_bytes_ + bytes);
+      auto part = find(bytes, bytes + bytes / 8);
+      if (part == kept_.end() && is_too_much(bytes)) {
+        part = find(bytes, std::numeric_limits<size_t>::max());
+        if (part != kept_.end()) split(part, bytes);
       }
-      release_beyond(in_use_bytes_ + bytes, released);
+      if (part != kept_.end()) return take(part, bytes);
+      release_beyond(bytes, released);
     }
-    const KeptBlock made{inner_->raw_allocate(bytes), bytes};
+    void* data = inner_->raw_allocate(bytes);
     const std::lock_guard lock(mutex_);
-    count(made);
-    return made.data;
+    all_bytes_ += bytes;
+    kept_bytes_ += bytes;
+    const auto block = std::make_shared<Block>(Block{data, bytes, clock_});
+    return take(
+        kept_.emplace(static_cast<char*>(data), Part{block, bytes, 0}).first,
+        bytes);
   }
 
   void give_back(void* data) {
@@ -118,64 +135,103 @@ class KeepingAllocator final : public c10::Allocator {
     if (given_out_ == 0) return inner_->raw_deallocate(data);
     const std::lock_guard lock(mutex_);
     const auto found = in_use_.find(data);
-    const KeptBlock block{data, found == in_use_.end() ? 0 : found->second};
-    if (found != in_use_.end()) {
-      in_use_.erase(found);
-      in_use_bytes_ -= block.bytes;
-      --given_out_;
-    }
-    if (block.bytes == 0 || users_ == 0) {
-      released.blocks.push_back(block);
+    if (found == in_use_.end()) {
+      released.blocks.push_back(data);
       return;
     }
-    kept_.push_back(block);
-    kept_bytes_ += block.bytes;
-    release_beyond(in_use_bytes_, released);
+    --given_out_;
+    wanted_bytes_ -= found->second.wanted;
+    kept_bytes_ += found->second.bytes;
+    found->second.of->returned = ++clock_;
+    const auto part =
+        kept_.emplace(static_cast<char*>(data), std::move(found->second)).first;
+    in_use_.erase(found);
+    join(part, std::next(part));
+    if (part != kept_.begin()) join(std::prev(part), part);
+    release_beyond(0, released);
   }
 
-  void count(const KeptBlock& block) {
-    in_use_.emplace(block.data, block.bytes);
-    in_use_bytes_ += block.bytes;
-    most_ = std::max(most_, in_use_bytes_);
-    ++given_out_;
-  }
+  using Parts = std::map<char*, Part>;
 
-  /// The smallest block that is large enough, of several the last that came
-  /// back; but none of which a good part would lie idle.
-  std::vector<KeptBlock>::iterator find(size_t bytes) {
+  /// The smallest part of at least and at most so many bytes.
+  Parts::iterator find(size_t least, size_t most) {
     auto best = kept_.end();
-    for (auto block = kept_.begin(); block != kept_.end(); ++block) {
-      const bool fits =
-          block->bytes >= bytes && block->bytes - bytes <= bytes / 8;
-      if (fits && (best == kept_.end() || block->bytes <= best->bytes)) {
-        best = block;
-      }
+    for (auto part = kept_.begin(); part != kept_.end(); ++part) {
+      const size_t bytes = part->second.bytes;
+      if (bytes < least || bytes > most) continue;
+      if (best == kept_.end() || bytes < best->second.bytes) best = part;
     }
     return best;
   }
 
-  /// What is too much beside so many bytes in use, the oldest first.
-  void release_beyond(size_t in_use, Released& released) {
-    const size_t most = std::max(most_, in_use);
-    auto end = kept_.begin();
-    while (end != kept_.end() && in_use + kept_bytes_ > most + most / 2) {
-      kept_bytes_ -= end->bytes;
-      ++end;
+  /// Leaves a part of `bytes` and a few more.
+  void split(Parts::iterator part, size_t bytes) {
+    constexpr size_t kPage = 4096;
+    const size_t first = (bytes + kPage - 1) / kPage * kPage;
+    if (part->second.bytes < first + kSmallestKept) return;
+    Part rest = part->second;
+    rest.bytes -= first;
+    part->second.bytes = first;
+    kept_.emplace(part->first + first, std::move(rest));
+  }
+
+  /// Makes one of two that lie behind each other.
+  void join(Parts::iterator part, Parts::iterator next) {
+    if (next == kept_.end() || part->second.of != next->second.of ||
+        part->first + part->second.bytes != next->first) {
+      return;
     }
-    released.blocks.insert(released.blocks.end(), kept_.begin(), end);
-    kept_.erase(kept_.begin(), end);
+    part->second.bytes += next->second.bytes;
+    kept_.erase(next);
+  }
+
+  void* take(Parts::iterator part, size_t wanted) {
+    void* data = part->first;
+    part->second.wanted = wanted;
+    kept_bytes_ -= part->second.bytes;
+    wanted_bytes_ += wanted;
+    ++given_out_;
+    in_use_.emplace(data, std::move(part->second));
+    kept_.erase(part);
+    return data;
+  }
+
+  /// With so many bytes more from the system.
+  bool is_too_much(size_t more) const {
+    return all_bytes_ + more > most_ + most_ / 2;
+  }
+
+  /// Releases what is free and too much, the oldest first.
+  void release_beyond(size_t more, Released& released) {
+    while (is_too_much(more)) {
+      auto oldest = kept_.end();
+      for (auto part = kept_.begin(); part != kept_.end(); ++part) {
+        if (!part->second.is_whole()) continue;
+        if (oldest == kept_.end() ||
+            part->second.of->returned < oldest->second.of->returned) {
+          oldest = part;
+        }
+      }
+      if (oldest == kept_.end()) return;
+      all_bytes_ -= oldest->second.bytes;
+      kept_bytes_ -= oldest->second.bytes;
+      released.blocks.push_back(oldest->first);
+      kept_.erase(oldest);
+    }
   }
 
   c10::Allocator* inner_;
   std::mutex mutex_;
   int64_t users_ = 0;
-  std::vector<KeptBlock> kept_;  ///< In the order in which they came back.
+  int64_t clock_ = 0;
+  Parts kept_;  ///< By address.
+  /// What was given out while there were users.
+  std::unordered_map<void*, Part> in_use_;
+  std::atomic<size_t> given_out_ = 0;  ///< Parts of it.
+  size_t all_bytes_ = 0;               ///< Of blocks.
   size_t kept_bytes_ = 0;
-  /// What was given out while there were users, by its address.
-  std::unordered_map<void*, size_t> in_use_;
-  std::atomic<size_t> given_out_ = 0;  ///< Blocks of it.
-  size_t in_use_bytes_ = 0;
-  size_t most_ = 0;  ///< Bytes of it, at once.
+  size_t wanted_bytes_ = 0;  ///< Of what is in use.
+  size_t most_ = 0;          ///< Of that, at once.
 };
 
 }  // namespace

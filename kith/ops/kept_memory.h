@@ -10,10 +10,11 @@ namespace kith {
 /// the system anew, which hands out pages one by one and fills them with zeros:
 /// that takes longer than many a layer.
 ///
-/// What is kept and what is in use together are at most half as much again as
-/// was ever in use at once: what a training needs at different moments of a
-/// step fits in that. When the last one dies all goes back. Any thread's
-/// tensors take part, and may outlive it.
+/// The process takes at most half as much again for them as was ever in use at
+/// once: what a training needs at different moments of a step fits in that. Up
+/// to there each size keeps blocks of its own; then larger ones are divided.
+/// When the last one dies all goes back. Any thread's tensors take part, and
+/// may outlive it.
 class KeptMemory {
  public:
   KeptMemory();

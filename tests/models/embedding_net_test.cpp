@@ -51,7 +51,7 @@ TEST(EmbeddingNet, PreparePutsChannelsFirstAndNormalises) {
   const Tensor images = net.prepare(pixels_of(colour_batch()));
   ASSERT_EQ(images.sizes(), (std::vector<int64_t>{2, 3, 1, 2}));
   EXPECT_EQ(images.scalar_type(), torch::kFloat);
-  EXPECT_TRUE(images.is_contiguous());
+  EXPECT_TRUE(images.is_contiguous(torch::MemoryFormat::ChannelsLast));
   const Tensor expected = torch::tensor({0., 1., -0.6, 0.6, -2.4, -1.6,  //
                                          1., 0., 1., -1., 0., -4.},
                                         torch::kDouble)
@@ -75,7 +75,7 @@ TEST(EmbeddingNet, PrepareTurnsTheChannelsForBgr) {
       pixels.to(torch::kDouble).flip({3}).permute({0, 3, 1, 2}) -
       torch::tensor({104., 117., 128.}, torch::kDouble).view({3, 1, 1});
   const Tensor images = net.prepare(pixels);
-  EXPECT_TRUE(images.is_contiguous());
+  EXPECT_TRUE(images.is_contiguous(torch::MemoryFormat::ChannelsLast));
   EXPECT_LE(max_difference(images, expected), 1e-4);
 }
 

@@ -68,20 +68,41 @@ TEST(KeptMemory, EndsWithTheLastOneAndTensorsOutliveIt) {
   EXPECT_EQ(kept_bytes(), 0);
 }
 
-TEST(KeptMemory, ThreadsNeverShareABlock) {
+TEST(KeptMemory, DividesALargeBlockAndJoinsItsParts) {
   const KeptMemory kept;
+  char* block = static_cast<char*>(megabytes(20).data_ptr());
+  {
+    const Tensor first = megabytes(12);  // another block would be too much
+    const Tensor second = megabytes(8);
+    EXPECT_EQ(first.data_ptr(), block);
+    EXPECT_EQ(second.data_ptr(), block + 12 * kMegabyte);
+    EXPECT_EQ(kept_bytes(), 0);
+  }
+  EXPECT_EQ(kept_bytes(), 20 * kMegabyte);
+  EXPECT_EQ(megabytes(20).data_ptr(), block);
+}
+
+TEST(KeptMemory, ThreadsNeverShareMemory) {
+  std::optional<KeptMemory> kept(std::in_place);
   std::vector<std::thread> threads;
-  std::vector<int64_t> wrong(4);
-  for (int64_t t = 0; t < 4; ++t) {
+  std::vector<int64_t> wrong(3);
+  for (int64_t t = 0; t < 3; ++t) {
     threads.emplace_back([t, &wrong] {
-      for (int64_t i = 0; i < 50; ++i) {
-        const Tensor mine = megabytes(1 + i % 3).fill_(t);
-        wrong[static_cast<size_t>(t)] += (mine != t).sum().item<int64_t>();
+      std::vector<Tensor> held(4);
+      for (int64_t i = 0; i < 100; ++i) {
+        Tensor& one = held[static_cast<size_t>(i * i % 4)];
+        const int64_t value = (3 * i + t) % 251;
+        if (one.defined()) {
+          wrong[static_cast<size_t>(t)] += one.ne(one[0]).sum().item<int64_t>();
+        }
+        one = megabytes(1 + (7 * i + t) % 9).fill_(value);
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(wrong, std::vector<int64_t>(4));
+  EXPECT_EQ(wrong, std::vector<int64_t>(3));
+  kept.reset();
+  EXPECT_EQ(kept_bytes(), 0);
 }
 
 }  // namespace
