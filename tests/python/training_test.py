@@ -303,7 +303,10 @@ class Training(unittest.TestCase):
     def test_batch_norm(self):
         sgd = {"name": "sgd", "lr": 0.001, "momentum": 0.9}
         self.check(sgd, SOFTMAX, backbone=CONVNET)
-        adam = {"name": "adam", "lr": 0.001, "decay_norms": False}
+        # At this rate nothing comes nearer than 2e-6 to a corner of ReLU or to a
+        # tie of a pool, where rounding would decide: single precision is off by
+        # 1e-6 here.
+        adam = {"name": "adam", "lr": 0.0012, "decay_norms": False}
         self.check(adam, BETA,
                    {"name": "step", "milestones": [1], "gamma": 0.3},
                    backbone=CONVNET, head_epochs=1)
