@@ -233,8 +233,8 @@ ConfigNode named(const std::string& name) {
   return section;
 }
 
-/// By a name of timm, which may have its weights behind a dot: they make another
-/// network of "vit_small_patch16_224.dino", of most others they do not.
+/// By a name of timm, which may have its weights behind a dot: they make
+/// another network of "vit_small_patch16_224.dino", of most others they do not.
 ConfigNode timm_backbone(const PublishedConfig& config) {
   const std::string name = config.text("architecture", "");
   const Json* arguments = config.find("model_args");

@@ -1,19 +1,17 @@
 #include "kith/use/published_model.h"
 
-#include <filesystem>
 #include <utility>
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/options.h"
+#include "kith/core/path.h"
 #include "kith/models/pretrained_input.h"
 #include "kith/models/weights.h"
 #include "kith/train/weights_config.h"
 
 namespace kith {
 namespace {
-
-namespace fs = std::filesystem;
 
 ConfigNode& child(ConfigNode& parent, const char* key) {
   ConfigNode* node = parent.find(key);
@@ -35,13 +33,12 @@ ConfigNode asked_config(const PublishedModel& published) {
   }
   ConfigNode user = ConfigNode::map();
   ConfigNode& model = child(user, "model");
-  model.set("weights",
-            ConfigNode::text(fs::absolute(published.weights).string()));
+  model.set("weights", ConfigNode::text(full_path(published.weights).string()));
   if (!published.backbone.empty()) {
     child(model, "backbone").set("name", ConfigNode::text(published.backbone));
   }
   for (const std::string& text : published.overrides) {
-    apply_override(user, text, "--set");
+    apply_override(user, text, "option 'set'");
   }
   OptionSet().read(user, "", {"model"});
   return user;

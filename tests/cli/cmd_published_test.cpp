@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kith/core/file.h"
+#include "kith/io/safetensors.h"
 #include "tests/cli/run_program.h"
 #include "tests/cli/tiny_run.h"
 #include "tests/support/temp_dir.h"
@@ -97,11 +98,11 @@ TEST_F(PublishedCommand, SaysWhatIsMissing) {
   refuse(2, "eval", {"--backbone", "convnet", "--data", images()},
          {"--backbone needs --weights"});
   refuse(2, "eval", {"--weights", weights(), "--data", images()},
-         {"'backbone' is needed", "kith list backbones"});
-  refuse(2, "eval", shape(), {"'data' is needed"});
+         {"--backbone is needed", "kith list backbones"});
+  refuse(2, "eval", shape(), {"--data is needed"});
   refuse(2, "eval", with(shape(), {"run"}), {"not both"});
   refuse(2, "eval", with(shape(), {"--data", images(), "--checkpoint", "best"}),
-         {"'checkpoint'", "leave it out"});
+         {"--checkpoint", "leave it out"});
   refuse(2, "eval", {"run", "--set", "model.input.size=3"}, {"--set is for"});
   refuse(2, "eval", with(shape(), {"--data", images(), "--set", "loss.k=1"}),
          {"unknown key 'loss'"});
@@ -109,9 +110,25 @@ TEST_F(PublishedCommand, SaysWhatIsMissing) {
 
 // A network that is random in part would give a number, and a wrong one.
 TEST_F(PublishedCommand, WeightsThatDoNotFitAreRefused) {
-  refuse(1, "eval",
-         with(shape(), {"--set", "model.backbone.width=9", "--data", images()}),
-         {"small.safetensors", "other shape", "would stay random"});
+  const std::vector<std::string> wide = {"--set", "model.backbone.width=9",
+                                         "--data", images()};
+  refuse(1, "eval", with(shape(), wide),
+         {"small.safetensors", "no tensor fits the model"});
+  const SafetensorsFile whole(weights());
+  std::vector<std::pair<std::string, Array>> kept;
+  for (const SafetensorsEntry& entry : whole.entries()) {
+    if (entry.name == "model.backbone.block1_norm.bias") continue;
+    kept.emplace_back(entry.name, whole.read(entry.name));
+  }
+  std::vector<std::pair<std::string, ArrayView>> views;
+  for (const auto& [name, array] : kept) views.emplace_back(name, array);
+  const std::string file = folder_->file("part.safetensors");
+  write_safetensors(file, views);
+  std::vector<std::string> flags = shape();
+  flags[3] = file;
+  refuse(
+      1, "eval", with(flags, {"--data", images()}),
+      {"part.safetensors", "missing 1: block1_norm.bias", "would stay random"});
 }
 
 }  // namespace

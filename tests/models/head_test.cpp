@@ -63,9 +63,9 @@ TEST(Head, WithoutALinearLayerGivesWhatWasPooled) {
   EXPECT_TRUE(head.parameters().empty());
   const Tensor map = positive_features();
   const Tensor mean = map.mean({2, 3});
-  EXPECT_LE(max_difference(head.forward({map, {}}),
-                           mean / mean.norm(2, 1, true)),
-            1e-6);
+  EXPECT_LE(
+      max_difference(head.forward({map, {}}), mean / mean.norm(2, 1, true)),
+      1e-6);
   const Tensor half = head.forward({map.to(torch::kBFloat16), {}});
   EXPECT_EQ(half.scalar_type(), torch::kFloat);
   EXPECT_EQ(head.forward({map.to(torch::kDouble), {}}).scalar_type(),
