@@ -158,27 +158,33 @@ class Export(unittest.TestCase):
                          PICTURES)
         return rows
 
-    def check_library(self, folder, rows):
-        """The library's example agrees with the program."""
+    def check_library(self, folder, rows, bound=1e-5):
+        """The library's example makes these embeddings."""
         for row, name in zip(rows, PICTURES):
             printed = subprocess.run([os.environ["KITH_EXAMPLE"], folder,
                                       self.images / name], text=True,
                                      check=True,
                                      stdout=subprocess.PIPE).stdout.split()
             self.assertLessEqual(
-                abs(numpy.array(printed, "float32") - row).max(), 1e-5, name)
+                abs(numpy.array(printed, "float64") - row).max(), bound, name)
 
     def check(self, backbone, model_input, head, bn="train"):
-        """kith's program, library and torchvision agree."""
+        """kith's program, library and torchvision agree: float32 rounds off in
+        kith no more than twice what it does in PyTorch, root mean squares of
+        all pictures, and single numbers are within 2e-5."""
         folder = self.export(backbone, model_input, head, bn)
         rows = self.rows(folder)
-        self.check_library(folder, rows)
-        for row, name in zip(rows, PICTURES):
-            vector = embed_one_image.embed(folder, self.images / name).numpy()
-            self.assertEqual(vector.shape, (16,))
-            exact = embed_in_double(folder, self.images / name)
-            self.assertLessEqual(abs(vector - exact).max(), 1e-5, name)
-            self.assertLessEqual(abs(row - exact).max(), 1e-5, name)
+        exact = numpy.array([embed_in_double(folder, self.images / name)
+                             for name in PICTURES])
+        theirs = numpy.array([
+            embed_one_image.embed(folder, self.images / name).numpy()
+            for name in PICTURES])
+        self.assertEqual(theirs.shape, (len(PICTURES), 16))
+        self.assertLessEqual(abs(theirs - exact).max(), 1e-5)
+        self.check_library(folder, exact, bound=2e-5)
+        self.assertLessEqual(abs(rows - exact).max(), 2e-5)
+        self.assertLessEqual(((rows - exact) ** 2).mean(),
+                             4 * ((theirs - exact) ** 2).mean() + 1e-14)
         # Pictures differ: that they agree says something.
         self.assertGreater(abs(rows[0] - rows[1]).max(), 1e-2)
         return json.loads((folder / "model.json").read_text("utf-8"))
