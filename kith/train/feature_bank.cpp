@@ -80,34 +80,41 @@ void FeatureBank::fill(const std::vector<int64_t>& images, Progress& progress) {
     look_at(images, progress);
     return;
   }
-  views_.clear();
+  std::vector<Tensor> values;
   for (int64_t view = 0; view < parts_.views; ++view) {
-    add(images, compute(images, view, progress), views_.emplace_back());
+    values.push_back(compute(images, view, progress));
   }
+  views_ = {};
+  add(images, torch::cat(values), views_);
+}
+
+int64_t FeatureBank::row_of(const Rows& rows, int64_t image) {
+  const int64_t row = rows.row_of.at(static_cast<size_t>(image));
+  KITH_ASSERT(row >= 0);
+  return row;
 }
 
 Tensor FeatureBank::select(const Rows& rows,
                            const std::vector<int64_t>& images) {
   std::vector<int64_t> numbers;
-  for (const int64_t image : images) {
-    numbers.push_back(rows.row_of.at(static_cast<size_t>(image)));
-    KITH_ASSERT(numbers.back() >= 0);
-  }
+  for (const int64_t image : images) numbers.push_back(row_of(rows, image));
   return rows.values.index_select(0, torch::tensor(numbers, torch::kLong));
 }
 
 Tensor FeatureBank::train(const std::vector<int64_t>& images,
                           int64_t first_place, int64_t epoch,
                           int64_t step) const {
-  if (views_.empty()) return select(plain_, images);
-  std::vector<Tensor> rows;
-  for (size_t i = 0; i < images.size(); ++i) {
+  if (parts_.views == 1) return select(plain_, images);
+  const int64_t rows_a_view = views_.values.size(0) / parts_.views;
+  std::vector<int64_t> numbers;
+  for (const int64_t image : images) {
     Rng rng(parts_.seed, Stream::kAugment,
-            {epoch, step, first_place + static_cast<int64_t>(i)});
-    const auto view = static_cast<size_t>(rng.below(views_.size()));
-    rows.push_back(select(views_[view], {images[i]}));
+            {epoch, step, first_place + std::ssize(numbers)});
+    const auto views = static_cast<uint64_t>(parts_.views);
+    const auto view = static_cast<int64_t>(rng.below(views));
+    numbers.push_back(view * rows_a_view + row_of(views_, image));
   }
-  return torch::cat(rows);
+  return views_.values.index_select(0, torch::tensor(numbers, torch::kLong));
 }
 
 Tensor FeatureBank::embed(const std::vector<int64_t>& images,
@@ -138,8 +145,10 @@ EmbeddedSplit FeatureBank::embed(const Evaluator& evaluator,
 }
 
 int64_t FeatureBank::bytes() const {
-  int64_t bytes = plain_.values.defined() ? plain_.values.nbytes() : 0;
-  for (const Rows& rows : views_) bytes += rows.values.nbytes();
+  int64_t bytes = 0;
+  for (const Tensor& values : {plain_.values, views_.values}) {
+    if (values.defined()) bytes += static_cast<int64_t>(values.nbytes());
+  }
   return bytes;
 }
 

@@ -62,14 +62,17 @@ class FeatureBank {
   Tensor compute(const std::vector<int64_t>& images, int64_t view,
                  Progress& progress);
   void look_at(const std::vector<int64_t>& images, Progress& progress);
+  static int64_t row_of(const Rows& rows, int64_t image);
   static Tensor select(const Rows& rows, const std::vector<int64_t>& images);
   void add(const std::vector<int64_t>& images, const Tensor& values,
            Rows& rows) const;
 
   FeatureBankParts parts_;
   size_t count_;
-  Rows plain_;               ///< As for testing.
-  std::vector<Rows> views_;  ///< Of training images; none: the plain ones.
+  Rows plain_;  ///< As for testing.
+  /// Of training images, all of a view behind all of the one before; of one
+  /// view they are the plain ones.
+  Rows views_;
 };
 
 }  // namespace kith
