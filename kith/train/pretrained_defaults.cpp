@@ -9,6 +9,7 @@
 #include "kith/data/input.h"
 #include "kith/models/pretrained_input.h"
 #include "kith/train/optimizers.h"
+#include "kith/train/weights_config.h"
 
 namespace kith {
 namespace {
@@ -59,21 +60,6 @@ ConfigNode pretrained_augment(const InputOptions& input) {
   return list;
 }
 
-/// A section of `parent` if it is a map or can become one; else it is wrong and
-/// told elsewhere.
-ConfigNode* section_of(ConfigNode& parent, const char* key) {
-  ConfigNode* section = parent.find(key);
-  if (section == nullptr) {
-    ConfigNode empty = ConfigNode::map();
-    empty.where = parent.where;
-    section = &parent.set(key, std::move(empty));
-  }
-  if (section->kind == ConfigNode::Kind::kNull) {
-    section->kind = ConfigNode::Kind::kMap;
-  }
-  return section->is_map() ? section : nullptr;
-}
-
 /// "model.input.size" -> model, input, size
 std::vector<std::string> split_key(const std::string& key) {
   std::vector<std::string> path;
@@ -106,7 +92,7 @@ std::vector<std::pair<std::vector<std::string>, std::string>> usual_keys(
 void take_usual_keys(ConfigNode& user, std::vector<std::string>& taken) {
   for (const auto& [path, value] : usual_keys(user)) {
     if (find_key(user, path) != nullptr) continue;
-    ConfigNode* section = section_of(*user.find("model"), path[1].c_str());
+    ConfigNode* section = open_section(*user.find("model"), path[1].c_str());
     if (section == nullptr) continue;
     section->set(path[2], ConfigNode::text(value));
     taken.push_back(join(path, "."));
@@ -129,7 +115,7 @@ std::vector<std::string> take_pretrained_defaults(ConfigNode& user) {
     user.set("augment", pretrained_augment(input));
     taken.emplace_back("augment");
   }
-  if (ConfigNode* optimizer = section_of(user, "optimizer")) {
+  if (ConfigNode* optimizer = open_section(user, "optimizer")) {
     if (optimizer->find("name") == nullptr) {
       optimizer->set("name", ConfigNode::text("adamw"));
       taken.emplace_back("optimizer.name");
@@ -203,7 +189,7 @@ void keep_begun_defaults(const ConfigNode& begun, ConfigNode& user) {
     const ConfigNode* value = find_key(begun, path);
     ConfigNode* section = &user;
     for (size_t i = 0; i + 1 < path.size() && section != nullptr; ++i) {
-      section = section_of(*section, path[i].c_str());
+      section = open_section(*section, path[i].c_str());
     }
     if (value != nullptr && section != nullptr) {
       section->set(path.back(), *value);

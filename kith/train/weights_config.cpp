@@ -13,21 +13,6 @@
 namespace kith {
 namespace {
 
-/// A section that is a map or can become one; null if it is wrong, which is
-/// told elsewhere.
-ConfigNode* open_section(ConfigNode& parent, const char* key) {
-  ConfigNode* section = parent.find(key);
-  if (section == nullptr) {
-    ConfigNode empty = ConfigNode::map();
-    empty.where = parent.where;
-    section = &parent.set(key, std::move(empty));
-  }
-  if (section->kind == ConfigNode::Kind::kNull) {
-    section->kind = ConfigNode::Kind::kMap;
-  }
-  return section->is_map() ? section : nullptr;
-}
-
 bool leaves_open(const ConfigNode& model) {
   if (model.find("backbone") == nullptr) return true;
   const ConfigNode* input = model.find("input");
@@ -78,6 +63,19 @@ std::string one_line(const ConfigNode& node) {
 }
 
 }  // namespace
+
+ConfigNode* open_section(ConfigNode& parent, const char* key) {
+  ConfigNode* section = parent.find(key);
+  if (section == nullptr) {
+    ConfigNode empty = ConfigNode::map();
+    empty.where = parent.where;
+    section = &parent.set(key, std::move(empty));
+  }
+  if (section->kind == ConfigNode::Kind::kNull) {
+    section->kind = ConfigNode::Kind::kMap;
+  }
+  return section->is_map() ? section : nullptr;
+}
 
 std::string take_weights_config(ConfigNode& user) {
   ConfigNode* model = user.is_map() ? user.find("model") : nullptr;

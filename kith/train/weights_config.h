@@ -14,4 +14,8 @@ namespace kith {
 /// complete configuration leaves nothing open, so no file is looked at.
 std::string take_weights_config(ConfigNode& user);
 
+/// A section of `parent`, made if it is not there, for defaults to be put into;
+/// null if it is no map, which is told elsewhere.
+ConfigNode* open_section(ConfigNode& parent, const char* key);
+
 }  // namespace kith
