@@ -49,12 +49,25 @@ ConvNorm::ConvNorm(nn::Module& owner, const std::string& conv,
                                     std::make_shared<SharedNorm>(norm_));
   }
   set_trainable(*norm_, true, batch_norm);
+  fused_ = std::make_shared<FoldedConv>();
 }
 
 bool ConvNorm::is_affine() const { return kept_ || !norm_->is_training(); }
 
-Tensor ConvNorm::operator()(const Tensor& x) {
-  return is_affine() ? folded(x) : normalise(convolve(x));
+Tensor ConvNorm::operator()(const Tensor& x, Activation f,
+                            const Tensor& shortcut) {
+  const ConvNormWeights weights = {conv_->weight, norm_->weight, norm_->bias,
+                                   norm_->running_mean, norm_->running_var};
+  const ConvNormShape shape = {conv_->options.stride()->front(), padding_,
+                               conv_->options.groups(), norm_->options.eps(),
+                               f};
+  if (is_affine() && !conv_->bias.defined() &&
+      can_conv_norm_act(x, weights, shape)) {
+    return conv_norm_act(x, weights, shape, *fused_, shortcut);
+  }
+  Tensor y = is_affine() ? folded(x) : normalise(convolve(x));
+  if (shortcut.defined()) y.add_(shortcut);
+  return activated(f, y);
 }
 
 Tensor ConvNorm::convolve(const Tensor& x) { return conv_->forward(x); }
@@ -97,6 +110,25 @@ Tensor ConvNorm::folded(const Tensor& x) const {
   const auto& options = conv_->options;
   return torch::conv2d(x, f.weight, f.bias, options.stride()->front(), padding_,
                        1, options.groups());
+}
+
+Tensor activated(Activation f, Tensor x) {
+  // The gradient of ReLU needs the result alone, those of the last two what was
+  // there before.
+  const bool keeps = torch::GradMode::is_enabled() && x.requires_grad();
+  switch (f) {
+    case Activation::kRelu:
+      return x.relu_();
+    case Activation::kRelu6:
+      // Unlike clamp_, it keeps its result for the gradient, not its input.
+      return torch::hardtanh_(x, 0, 6);
+    case Activation::kSilu:
+      return keeps ? torch::silu(x) : torch::silu_(x);
+    case Activation::kHardswish:
+      return keeps ? torch::hardswish(x) : torch::hardswish_(x);
+    default:
+      return x;
+  }
 }
 
 bool gathers_statistics(const std::string& batch_norm) {

@@ -9,6 +9,7 @@
 
 #include "kith/core/tensor.h"
 #include "kith/models/shared_norm.h"
+#include "kith/ops/conv_norm_act.h"
 
 namespace kith {
 
@@ -61,7 +62,8 @@ class FoldOnce {
 ///
 /// where b is the convolution's bias, if it has one. The gradients are those of
 /// the two layers, but there is one map of activations instead of two to
-/// compute and to keep.
+/// compute and to keep. On a GPU in bfloat16 what follows is one with it too
+/// (conv_norm_act()).
 class ConvNorm {
  public:
   ConvNorm() = default;
@@ -72,9 +74,10 @@ class ConvNorm {
            const std::string& norm, const ConvShape& shape,
            const std::string& batch_norm);
 
-  /// Both layers. The result is a new tensor that no graph needs: the caller
-  /// may change it in place.
-  Tensor operator()(const Tensor& x);
+  /// Both layers, then f(. + shortcut); `shortcut` may be undefined. Without an
+  /// activation no graph needs the result: the caller may change it in place.
+  Tensor operator()(const Tensor& x, Activation f = Activation::kNone,
+                    const Tensor& shortcut = {});
 
   /// One layer at a time, for a network with something between them.
   Tensor convolve(const Tensor& x);
@@ -91,7 +94,12 @@ class ConvNorm {
   torch::nn::Conv2d conv_{nullptr};
   torch::nn::BatchNorm2d norm_{nullptr};
   std::shared_ptr<SharedNorm> shared_;  ///< Null: its own statistics.
+  std::shared_ptr<FoldedConv> fused_;   ///< For conv_norm_act().
 };
+
+/// f(x) of a tensor that nobody else needs: in place where the gradient does
+/// not need what was there.
+Tensor activated(Activation f, Tensor x);
 
 /// Whether a batch norm of this kind gathers statistics in training.
 bool gathers_statistics(const std::string& batch_norm);

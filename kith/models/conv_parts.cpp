@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/models/conv_norm.h"
 
 namespace kith {
 namespace nn = torch::nn;
@@ -58,20 +59,10 @@ std::shared_ptr<nn::Module> add_named_module(nn::Module& owner,
   return owner.register_module(name, std::make_shared<nn::Module>());
 }
 
-Tensor activated(const std::string& activation, Tensor x) {
-  // The gradient of ReLU needs the result alone, those of the others what was
-  // there before.
-  if (activation == "relu") return x.relu_();
-  const bool keeps = torch::GradMode::is_enabled() && x.requires_grad();
-  if (activation == "silu") return keeps ? torch::silu(x) : torch::silu_(x);
-  TORCH_INTERNAL_ASSERT(activation == "hardswish");
-  return keeps ? torch::hardswish(x) : torch::hardswish_(x);
-}
-
 SqueezeExcite::SqueezeExcite(nn::Module& owner, int64_t channels,
-                             int64_t squeezed, std::string activation,
+                             int64_t squeezed, Activation activation,
                              std::string gate)
-    : activation_(std::move(activation)),
+    : activation_(activation),
       gate_(std::move(gate)),
       reduce_(pointwise(owner, "fc1", channels, squeezed)),
       expand_(pointwise(owner, "fc2", squeezed, channels)) {}

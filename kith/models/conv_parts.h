@@ -9,6 +9,7 @@
 #include <torch/nn/modules/conv.h>
 
 #include "kith/core/tensor.h"
+#include "kith/ops/activation.h"
 
 namespace kith {
 
@@ -31,10 +32,6 @@ void check_kernels(const std::string& part,
 std::shared_ptr<torch::nn::Module> add_named_module(torch::nn::Module& owner,
                                                     const std::string& name);
 
-/// "relu", "silu" or "hardswish" of a tensor that nobody else needs: in place
-/// where the gradient does not need what was there.
-Tensor activated(const std::string& activation, Tensor x);
-
 /// Weights each channel of each picture by what a small network makes of the
 /// means of all channels (squeeze and excitation, Hu et al., 2018). It is no
 /// module itself: two 1x1 convolutions with bias, "fc1" and "fc2", belong to
@@ -43,13 +40,13 @@ class SqueezeExcite {
  public:
   /// `gate`: "sigmoid" or "hardsigmoid".
   SqueezeExcite(torch::nn::Module& owner, int64_t channels, int64_t squeezed,
-                std::string activation, std::string gate);
+                Activation activation, std::string gate);
 
   /// [N, C, H, W], which the caller does not need any more.
   Tensor operator()(Tensor x) const;
 
  private:
-  std::string activation_;
+  Activation activation_;
   std::string gate_;
   torch::nn::Conv2d reduce_{nullptr};
   torch::nn::Conv2d expand_{nullptr};

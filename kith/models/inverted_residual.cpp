@@ -33,11 +33,11 @@ PaddedConvNorm::PaddedConvNorm(torch::nn::Module& owner, ConvShape shape,
   conv_ = ConvNorm(owner, "0", "1", shape, norm.batch_norm);
 }
 
-Tensor PaddedConvNorm::operator()(const Tensor& x) {
-  if (padding_.empty()) return conv_(x);
+Tensor PaddedConvNorm::operator()(const Tensor& x, Activation f) {
+  if (padding_.empty()) return conv_(x, f);
   const auto [above, below] = padding_of(x.size(2), kernel_, stride_, padding_);
   const auto [left, right] = padding_of(x.size(3), kernel_, stride_, padding_);
-  return conv_(torch::constant_pad_nd(x, {left, right, above, below}));
+  return conv_(torch::constant_pad_nd(x, {left, right, above, below}), f);
 }
 
 InvertedBlock::InvertedBlock(const InvertedShape& shape,
@@ -76,7 +76,7 @@ InvertedBlock::InvertedBlock(const InvertedShape& shape,
 Tensor InvertedBlock::forward(const Tensor& x) {
   Tensor y = x;
   for (PaddedConvNorm& conv : early_) {
-    y = activated(shape_.activation, conv(y));
+    y = conv(y, shape_.activation);
   }
   if (squeeze_) y = (*squeeze_)(y);
   if (last_) y = (*last_)(y);

@@ -32,7 +32,7 @@ class PaddedConvNorm {
   PaddedConvNorm(torch::nn::Module& owner, ConvShape shape,
                  const InvertedNorm& norm);
 
-  Tensor operator()(const Tensor& x);
+  Tensor operator()(const Tensor& x, Activation f = Activation::kNone);
 
  private:
   int64_t kernel_ = 1;
@@ -50,9 +50,10 @@ struct InvertedShape {
   int64_t squeezed = 0;  ///< Of squeeze and excitation; 0: none.
   /// One full convolution in place of 1x1 and the one within channels.
   bool is_fused = false;
-  std::string activation = {};
-  std::string squeeze_activation = {};  ///< Within squeeze and excitation,
-  std::string squeeze_gate = {};        ///< and at its end.
+  Activation activation = Activation::kRelu;
+  Activation squeeze_activation =
+      Activation::kRelu;          ///< Within squeeze and excitation,
+  std::string squeeze_gate = {};  ///< and at its end.
   double drop_path = 0.0;
 };
 

@@ -51,14 +51,16 @@ KITH_BOTH_SIDES T narrow(S x) {
 }
 template <>
 KITH_BOTH_SIDES Bf16 narrow<Bf16, float>(float x) {
-  uint32_t bits;
-#if defined(__CUDA_ARCH__)
-  bits = __float_as_uint(x);
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  Bf16 rounded;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(rounded.bits) : "f"(x));
+  return rounded;
 #else
+  uint32_t bits;
   std::memcpy(&bits, &x, sizeof(bits));
-#endif
-  if (x != x) return {0x7fc0};
+  if (x != x) return {0x7fff};
   return {static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
+#endif
 }
 
 }  // namespace kith

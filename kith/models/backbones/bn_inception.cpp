@@ -57,7 +57,7 @@ class BnInceptionMaker {
     shape.bias = true;
     shape.momentum = 0.9;  // As in the published code.
     return [pair = ConvNorm(owner_, name, name + "_bn", shape, batch_norm_)](
-               const Tensor& x) mutable { return pair(x).relu_(); };
+               const Tensor& x) mutable { return pair(x, Activation::kRelu); };
   }
 
   Layer halving(const BnBlock& block, int64_t in) {

@@ -40,7 +40,7 @@ Features Convnet::run(const Tensor& images, const Mixing& mixing) {
     x = blocks_[i].normalise(blocks_[i].convolve_and_pool(x)).relu_();
     x = mixing(static_cast<int64_t>(i) + 1, x);
   }
-  return {blocks_.back()(x).relu_(), {}};
+  return {blocks_.back()(x, Activation::kRelu), {}};
 }
 
 KITH_REGISTER(backbone_registry(), "convnet", Convnet);

@@ -90,8 +90,8 @@ InvertedShape Efficientnet::shape_of(size_t stage, int64_t block, int64_t place,
         static_cast<int64_t>(options_.squeeze * static_cast<double>(in));
     shape.squeezed = std::max<int64_t>(1, squeezed);
   }
-  shape.activation = "silu";
-  shape.squeeze_activation = "silu";
+  shape.activation = Activation::kSilu;
+  shape.squeeze_activation = Activation::kSilu;
   shape.squeeze_gate = "sigmoid";
   shape.drop_path = options_.drop_path * static_cast<double>(place) /
                     static_cast<double>(total);
@@ -134,12 +134,12 @@ int64_t Efficientnet::mix_points() const {
 }
 
 Features Efficientnet::run(const Tensor& images, const Mixing& mixing) {
-  Tensor x = activated("silu", stem_(images));
+  Tensor x = stem_(images, Activation::kSilu);
   for (size_t s = 0; s < stages_.size(); ++s) {
     for (const auto& block : stages_[s]) x = block->forward(x);
     if (s > 0) x = mixing(static_cast<int64_t>(s), x);
   }
-  return {activated("silu", last_(x)), {}};
+  return {last_(x, Activation::kSilu), {}};
 }
 
 OtherNames Efficientnet::other_names() const {

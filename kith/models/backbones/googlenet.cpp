@@ -15,7 +15,7 @@ Layer add_googlenet_conv(nn::Module& owner, const std::string& name,
   const auto names =
       owner.register_module(name, std::make_shared<nn::Module>());
   return [pair = ConvNorm(*names, "conv", "bn", shape, batch_norm)](
-             const Tensor& x) mutable { return pair(x).relu_(); };
+             const Tensor& x) mutable { return pair(x, Activation::kRelu); };
 }
 
 /// A block in which a 3x3 convolution stands in place of the 5x5 one.

@@ -9,9 +9,6 @@ namespace {
 
 namespace nn = torch::nn;
 
-// Unlike clamp_, it keeps its result for the gradient, not its input.
-Tensor to_relu6(Tensor x) { return torch::hardtanh_(x, 0, 6); }
-
 struct MobilenetStage {
   int64_t expand;
   int64_t channels;
@@ -47,11 +44,10 @@ class MobilenetV2::InvertedResidual final : public nn::Module {
 
   Tensor forward(const Tensor& x) {
     Tensor y = x;
-    for (size_t i = 0; i < body_.size(); ++i) {
-      y = body_[i](y);
-      if (i + 1 < body_.size()) y = to_relu6(y);
+    for (size_t i = 0; i + 1 < body_.size(); ++i) {
+      y = body_[i](y, Activation::kRelu6);
     }
-    return has_shortcut_ ? y.add_(x) : y;
+    return body_.back()(y, Activation::kNone, has_shortcut_ ? x : Tensor());
   }
 
  private:
@@ -90,13 +86,13 @@ void MobilenetV2::adapt_weights(NamedTensors& weights) const {
 }
 
 Features MobilenetV2::run(const Tensor& images, const Mixing& mixing) {
-  Tensor x = to_relu6(first_(images));
+  Tensor x = first_(images, Activation::kRelu6);
   for (size_t i = 0; i < blocks_.size(); ++i) {
     x = blocks_[i]->forward(x);
     if (i + 1 == stage_ends_[1]) x = mixing(1, x);
     if (i + 1 == stage_ends_[2]) x = mixing(2, x);
   }
-  return {to_relu6(last_(x)), {}};
+  return {last_(x, Activation::kRelu6), {}};
 }
 
 KITH_REGISTER(backbone_registry(), "mobilenet_v2", MobilenetV2);

@@ -82,14 +82,14 @@ MobilenetV3::MobilenetV3(Options options, const BackboneInput& input)
                          {.in = channels_, .out = options_.stem, .stride = 2},
                          norm);
   InvertedShape shape = {.in = options_.stem};
-  shape.squeeze_activation = "relu";
+  shape.squeeze_activation = Activation::kRelu;
   shape.squeeze_gate = "hardsigmoid";
   for (size_t s = 0; s < options_.depths.size(); ++s) {
     shape.kernel = options_.kernels[s];
     shape.out = options_.widths[s];
     shape.stride = options_.strides[s];
     const bool has_relu = static_cast<int64_t>(s) < options_.relu_stages;
-    shape.activation = has_relu ? "relu" : "hardswish";
+    shape.activation = has_relu ? Activation::kRelu : Activation::kHardswish;
     for (int64_t i = 0; i < options_.depths[s]; ++i) {
       shape.inner = options_.inner[blocks_.size()];
       shape.squeezed =
@@ -111,7 +111,7 @@ int64_t MobilenetV3::mix_points() const {
 }
 
 Features MobilenetV3::run(const Tensor& images, const Mixing& mixing) {
-  Tensor x = activated("hardswish", stem_(images));
+  Tensor x = stem_(images, Activation::kHardswish);
   size_t place = 0;
   for (size_t s = 0; s < options_.depths.size(); ++s) {
     for (int64_t i = 0; i < options_.depths[s]; ++i) {
@@ -119,7 +119,7 @@ Features MobilenetV3::run(const Tensor& images, const Mixing& mixing) {
     }
     if (s > 0) x = mixing(static_cast<int64_t>(s), x);
   }
-  return {activated("hardswish", last_(x)), {}};
+  return {last_(x, Activation::kHardswish), {}};
 }
 
 void MobilenetV3::adapt_weights(NamedTensors& weights) const {

@@ -76,15 +76,16 @@ class Regnet::Block final : public torch::nn::Module {
       const auto squeezed = static_cast<int64_t>(
           std::nearbyint(options.squeeze * static_cast<double>(in)));
       squeeze_.emplace(*add_named_module(*body, "se"), out,
-                       std::max<int64_t>(1, squeezed), "relu", "sigmoid");
+                       std::max<int64_t>(1, squeezed), Activation::kRelu,
+                       "sigmoid");
     }
     third_ = add(*body, "c", {.in = out, .out = out, .kernel = 1});
   }
 
   Tensor forward(const Tensor& x) {
-    Tensor y = second_(first_(x).relu_()).relu_();
+    Tensor y = second_(first_(x, Activation::kRelu), Activation::kRelu);
     if (squeeze_) y = (*squeeze_)(y);
-    return third_(y).add_(shortcut_ ? (*shortcut_)(x) : x).relu_();
+    return third_(y, Activation::kRelu, shortcut_ ? (*shortcut_)(x) : x);
   }
 
  private:
@@ -130,7 +131,7 @@ int64_t Regnet::mix_points() const {
 }
 
 Features Regnet::run(const Tensor& images, const Mixing& mixing) {
-  Tensor x = stem_(images).relu_();
+  Tensor x = stem_(images, Activation::kRelu);
   for (size_t s = 0; s < stages_.size(); ++s) {
     for (const auto& block : stages_[s]) x = block->forward(x);
     x = mixing(static_cast<int64_t>(s) + 1, x);

@@ -105,11 +105,10 @@ class Resnet::Residual final : public torch::nn::Module {
 
   Tensor forward(const Tensor& x) {
     Tensor y = x;
-    for (size_t i = 0; i < body_.size(); ++i) {
-      y = body_[i](y);
-      if (i + 1 < body_.size()) y.relu_();
+    for (size_t i = 0; i + 1 < body_.size(); ++i) {
+      y = body_[i](y, Activation::kRelu);
     }
-    return y.add_(shortcut_ ? (*shortcut_)(x) : x).relu_();
+    return body_.back()(y, Activation::kRelu, shortcut_ ? (*shortcut_)(x) : x);
   }
 
   int64_t out() const { return out_; }
@@ -148,7 +147,7 @@ int64_t Resnet::mix_points() const {
 }
 
 Features Resnet::run(const Tensor& images, const Mixing& mixing) {
-  Tensor x = stem_(images).relu_();
+  Tensor x = stem_(images, Activation::kRelu);
   x = options_.pool == "centred" ? torch::max_pool2d(x, 3, 2, 1)
                                  : torch::max_pool2d(x, 3, 2, 0, 1, true);
   for (size_t stage = 0; stage < layers_.size(); ++stage) {

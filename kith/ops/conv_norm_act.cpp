@@ -1,0 +1,516 @@
+#include "kith/ops/conv_norm_act.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <torch/torch.h>
+
+#include "kith/core/torch_compat.h"
+#include "kith/ops/conv_kernels.h"
+#include "kith/ops/gpu.h"
+
+namespace kith {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Variable;
+using torch::autograd::variable_list;
+
+thread_local bool fused_on_cpu = false;
+
+constexpr auto kChannelsLast = at::MemoryFormat::ChannelsLast;
+
+/// Most parts of a sum over positions; with these a GPU is busy.
+constexpr int64_t kMostParts = 1024;
+
+/// How a convolution is computed.
+enum class ConvKind { kDepthwise, kPointwise, kDense };
+
+ConvKind kind_of(const Tensor& weight, const ConvNormShape& shape) {
+  const int64_t kernel = weight.size(2);
+  if (shape.groups > 1 && shape.groups == weight.size(0) &&
+      weight.size(1) == 1 && weight.size(3) == kernel &&
+      Depthwise<float>::has_kernel(kernel) &&
+      Depthwise<float>::has_stride(shape.stride) &&
+      shape.padding == (kernel - 1) / 2) {
+    return ConvKind::kDepthwise;
+  }
+  if (shape.groups == 1 && kernel == 1 && weight.size(3) == 1 &&
+      shape.stride == 1 && shape.padding == 0) {
+    return ConvKind::kPointwise;
+  }
+  return ConvKind::kDense;
+}
+
+/// Calls run.template operator()<T>(kernels) for maps of a type.
+template <class Run>
+void with_kernels(const Tensor& map, const Run& run) {
+  const bool on_gpu = map.is_cuda();
+  const auto call = [&]<class T>() {
+    run.template operator()<T>(on_gpu ? cuda_conv_kernels<T>()
+                                      : cpu_conv_kernels<T>());
+  };
+  switch (map.scalar_type()) {
+    case at::kBFloat16:
+      return call.template operator()<Bf16>();
+    case at::kDouble:
+      return call.template operator()<double>();
+    default:
+      TORCH_INTERNAL_ASSERT(map.scalar_type() == at::kFloat);
+      return call.template operator()<float>();
+  }
+}
+
+template <class T>
+T* numbers(const Tensor& tensor) {
+  return tensor.defined() ? static_cast<T*>(tensor.data_ptr()) : nullptr;
+}
+
+/// The type that sums over numbers of `type` have.
+at::ScalarType sum_type(at::ScalarType type) {
+  return type == at::kDouble ? at::kDouble : at::kFloat;
+}
+
+at::ScalarType map_type(const Tensor& x) {
+  const bool low = x.is_cuda() && Autocast::is_enabled();
+  return low ? at::kBFloat16 : x.scalar_type();
+}
+
+/// As the kernels take it: with channels last and without gaps.
+Tensor as_map(const Tensor& x, at::ScalarType type) {
+  return x.to(type).contiguous(kChannelsLast);
+}
+
+Tensor empty_map(const Tensor& like, int64_t channels, int64_t height,
+                 int64_t width) {
+  return at::empty({like.size(0), channels, height, width},
+                   like.options().memory_format(kChannelsLast));
+}
+
+/// [N, C, H, W] with channels last -> [N H W, C]
+Tensor as_rows(const Tensor& map) {
+  return map.permute({0, 2, 3, 1}).reshape({-1, map.size(1)});
+}
+
+Tensor as_matrix(const Tensor& weight) {
+  return weight.view({weight.size(0), weight.size(1)});
+}
+
+Tensor from_rows(const Tensor& rows, const Tensor& like) {
+  return rows.view({like.size(0), like.size(2), like.size(3), rows.size(1)})
+      .permute({0, 3, 1, 2});
+}
+
+/// y = f(x + bias + shortcut)
+void run_bias_act(const Tensor& x, const Tensor& bias, const Tensor& shortcut,
+                  Activation activation, const Tensor& y) {
+  with_kernels(x, [&]<class T>(const ConvKernels<T>& kernels) {
+    BiasAct<T> p;
+    p.rows = x.numel() / x.size(1);
+    p.channels = x.size(1);
+    p.activation = activation;
+    p.x = numbers<T>(x);
+    p.bias = numbers<Sum<T>>(bias);
+    p.shortcut = numbers<T>(shortcut);
+    p.y = numbers<T>(y);
+    kernels.bias_act(p, current_stream());
+  });
+}
+
+/// Of dL/dy: dL/d(x + bias + shortcut) and dL/dbias.
+std::pair<Tensor, Tensor> run_bias_act_gradient(const Tensor& gradient,
+                                                const Tensor& saved,
+                                                const Tensor& bias,
+                                                Activation activation) {
+  const bool passes = activation == Activation::kNone;
+  const Tensor before =
+      passes ? gradient
+             : at::empty_like(gradient, gradient.suggest_memory_format());
+  const int64_t channels = gradient.size(1);
+  const int64_t rows = gradient.numel() / channels;
+  // A part of at least 8 kB, and as many as the channels allow.
+  const int64_t parts = std::clamp<int64_t>(rows * channels / 4096, 1,
+                                            std::min(kMostParts, rows));
+  const Tensor sums =
+      at::empty({parts, channels},
+                gradient.options().dtype(sum_type(gradient.scalar_type())));
+  with_kernels(gradient, [&]<class T>(const ConvKernels<T>& kernels) {
+    BiasActGradient<T> p;
+    p.rows = rows;
+    p.channels = channels;
+    p.activation = activation;
+    p.gradient = numbers<T>(gradient);
+    p.saved = numbers<T>(saved);
+    p.bias =
+        slope_follows_from_result(activation) ? nullptr : numbers<Sum<T>>(bias);
+    p.before = passes ? nullptr : numbers<T>(before);
+    p.sums = numbers<Sum<T>>(sums);
+    p.parts = parts;
+    kernels.bias_act_gradient(p, current_stream());
+  });
+  return {before, sums.sum(0)};
+}
+
+template <class T>
+Depthwise<T> depthwise_of(const Tensor& x, const Tensor& y,
+                          const Tensor& by_place, int64_t stride) {
+  Depthwise<T> p;
+  p.images = x.size(0);
+  p.channels = x.size(1);
+  p.height = x.size(2);
+  p.width = x.size(3);
+  p.out_height = y.size(2);
+  p.out_width = y.size(3);
+  p.kernel = by_place.size(0) == 9 ? 3 : 5;
+  p.stride = stride;
+  p.weight = numbers<Sum<T>>(by_place);
+  return p;
+}
+
+/// What the graph needs of a layer.
+struct ConvForward {
+  Tensor y;
+  Tensor before;  ///< The activation, without bias; undefined: not needed.
+};
+
+int64_t out_size(int64_t size, int64_t kernel, const ConvNormShape& shape) {
+  return (size + 2 * shape.padding - kernel) / shape.stride + 1;
+}
+
+ConvForward run_depthwise_forward(const Tensor& x, int64_t kernel,
+                                  const ConvNormShape& shape,
+                                  const FoldedConv::Tensors& folded,
+                                  const Tensor& shortcut) {
+  const Tensor y = empty_map(x, x.size(1), out_size(x.size(2), kernel, shape),
+                             out_size(x.size(3), kernel, shape));
+  const bool at_once =
+      slope_follows_from_result(shape.activation) && !shortcut.defined();
+  with_kernels(x, [&]<class T>(const ConvKernels<T>& kernels) {
+    kernels.depthwise(depthwise_of<T>(x, y, folded.by_place, shape.stride),
+                      numbers<T>(x),
+                      at_once ? numbers<Sum<T>>(folded.bias) : nullptr,
+                      at_once ? shape.activation : Activation::kNone,
+                      numbers<T>(y), current_stream());
+  });
+  return {y, at_once ? Tensor() : y};
+}
+
+/// Whether cuDNN adds bias and shortcut and applies the activation by itself.
+bool cudnn_has_all(const Tensor& x, const ConvNormShape& shape) {
+  return x.is_cuda() && shape.groups == 1 &&
+         shape.activation == Activation::kRelu;
+}
+
+/// Of a 1x1 convolution: where the library cannot, bias and activation are left
+/// to do. Written into a map, for a view could not be changed in place.
+ConvForward run_pointwise_forward(const Tensor& x, const ConvNormShape& shape,
+                                  const FoldedConv::Tensors& folded,
+                                  const Tensor& shortcut) {
+  const Tensor weight = as_matrix(folded.weight).t();
+  const Tensor y = empty_map(x, weight.size(1), x.size(2), x.size(3));
+  Tensor rows = as_rows(y);
+  const bool has_all = !shortcut.defined();
+  if (has_all && shape.activation == Activation::kRelu) {
+    at::_addmm_activation_out(rows, folded.bias_as_maps, as_rows(x), weight);
+  } else if (has_all && shape.activation == Activation::kNone) {
+    at::addmm_out(rows, folded.bias_as_maps, as_rows(x), weight);
+  } else {
+    at::mm_out(rows, as_rows(x), weight);
+    return {y, y};
+  }
+  return {y, {}};
+}
+
+ConvForward run_dense_forward(const Tensor& x, const ConvNormShape& shape,
+                              const FoldedConv::Tensors& folded,
+                              const Tensor& shortcut) {
+  const Tensor& weight = folded.weight;
+  const Tensor& bias = folded.bias_as_maps;
+  const int64_t s = shape.stride, p = shape.padding;
+  if (!cudnn_has_all(x, shape)) {
+    const Tensor y =
+        at::conv2d(x, weight, {}, {s, s}, {p, p}, {1, 1}, shape.groups)
+            .contiguous(kChannelsLast);
+    return {y, y};
+  }
+  const Tensor y =
+      shortcut.defined()
+          ? at::cudnn_convolution_add_relu(x, weight, shortcut, 1, bias, {s, s},
+                                           {p, p}, {1, 1}, 1)
+          : at::cudnn_convolution_relu(x, weight, bias, {s, s}, {p, p}, {1, 1},
+                                       1);
+  return {y.contiguous(kChannelsLast), {}};
+}
+
+/// x and shortcut are maps as the kernels take them.
+ConvForward run_forward(const Tensor& x, const Tensor& weight,
+                        const ConvNormShape& shape,
+                        const FoldedConv::Tensors& folded,
+                        const Tensor& shortcut) {
+  const ConvKind kind = kind_of(weight, shape);
+  // With a shortcut cuDNN does it all, products of matrices do not.
+  const bool is_product = kind == ConvKind::kPointwise &&
+                          !(shortcut.defined() && cudnn_has_all(x, shape));
+  ConvForward done =
+      kind == ConvKind::kDepthwise
+          ? run_depthwise_forward(x, weight.size(2), shape, folded, shortcut)
+      : is_product ? run_pointwise_forward(x, shape, folded, shortcut)
+                   : run_dense_forward(x, shape, folded, shortcut);
+  if (!done.before.defined()) return done;
+  if (slope_follows_from_result(shape.activation)) {
+    run_bias_act(done.y, folded.bias, shortcut, shape.activation, done.y);
+    done.before = Tensor();
+  } else {
+    done.y = at::empty_like(done.before);
+    run_bias_act(done.before, folded.bias, {}, shape.activation, done.y);
+  }
+  return done;
+}
+
+/// dL/dx (undefined if not wanted) and dL/dw' as FoldedConv has it.
+std::pair<Tensor, Tensor> run_products_back(const Tensor& g, const Tensor& x,
+                                            const FoldedConv::Tensors& folded,
+                                            ConvKind kind,
+                                            const ConvNormShape& shape,
+                                            bool wants_x, bool wants_weight) {
+  Tensor dx, dw;
+  if (kind == ConvKind::kDepthwise) {
+    if (wants_x) dx = at::empty_like(x);
+    const Tensor& by_place = folded.by_place;
+    const int64_t parts = std::clamp<int64_t>(
+        g.numel() / 65536, 1,
+        std::min<int64_t>(kMostParts, g.size(0) * g.size(2)));
+    const Tensor sums = at::empty(
+        {wants_weight ? parts : 0, by_place.size(0), by_place.size(1)},
+        by_place.options());
+    with_kernels(x, [&]<class T>(const ConvKernels<T>& kernels) {
+      const auto p = depthwise_of<T>(x, g, by_place, shape.stride);
+      if (wants_x) {
+        kernels.depthwise_input(p, numbers<T>(g), numbers<T>(dx),
+                                current_stream());
+      }
+      if (wants_weight) {
+        kernels.depthwise_weight(p, numbers<T>(x), numbers<T>(g),
+                                 numbers<Sum<T>>(sums), parts,
+                                 current_stream());
+      }
+    });
+    if (wants_weight) dw = sums.sum(0);
+  } else if (kind == ConvKind::kPointwise) {
+    const Tensor rows = as_rows(g);
+    if (wants_x) dx = from_rows(at::mm(rows, as_matrix(folded.weight)), x);
+    if (wants_weight) {
+      dw = at::mm(rows.t(), as_rows(x)).view(folded.weight.sizes());
+    }
+  } else {
+    std::tie(dx, dw, std::ignore) = at::convolution_backward(
+        g, x, folded.weight, c10::nullopt, {shape.stride, shape.stride},
+        {shape.padding, shape.padding}, {1, 1}, false, {0, 0}, shape.groups,
+        {wants_x, wants_weight, false});
+  }
+  return {dx, dw};
+}
+
+/// A fold in tensors' types: T of the maps.
+template <class T>
+NormFold<T> fold_of(const Tensor& weight, const Tensor& gamma,
+                    const Tensor& beta, const Tensor& mean, const Tensor& var,
+                    double eps) {
+  NormFold<T> p;
+  p.channels = weight.size(0);
+  p.inner = weight.numel() / std::max<int64_t>(1, weight.size(0));
+  p.eps = eps;
+  p.weight = numbers<Sum<T>>(weight);
+  p.gamma = numbers<Sum<T>>(gamma);
+  p.beta = numbers<Sum<T>>(beta);
+  p.mean = numbers<Sum<T>>(mean);
+  p.var = numbers<Sum<T>>(var);
+  return p;
+}
+
+/// As `like` lies in memory.
+Tensor laid_as(const Tensor& tensor, const Tensor& like) {
+  if (tensor.strides() == like.strides()) return tensor;
+  return at::empty_strided(like.sizes(), like.strides(), tensor.options())
+      .copy_(tensor);
+}
+
+class ConvNormActFunction
+    : public torch::autograd::Function<ConvNormActFunction> {
+ public:
+  static Variable forward(AutogradContext* context, const Variable& x,
+                          const Variable& weight, const Variable& gamma,
+                          const Variable& /*beta*/, const Variable& added,
+                          bool has_shortcut, const ConvNormWeights& weights,
+                          const ConvNormShape& shape,
+                          const FoldedConv::Tensors& folded) {
+    const at::ScalarType type = map_type(x);
+    const Tensor map = as_map(x, type);
+    const Tensor shortcut = has_shortcut ? as_map(added, type) : Tensor();
+    const ConvForward done = run_forward(map, weight, shape, folded, shortcut);
+    auto& data = context->saved_data;
+    data["stride"] = shape.stride;
+    data["padding"] = shape.padding;
+    data["groups"] = shape.groups;
+    data["eps"] = shape.eps;
+    data["activation"] = static_cast<int64_t>(shape.activation);
+    data["wants_x"] = x.requires_grad();
+    data["wants_shortcut"] = has_shortcut && added.requires_grad();
+    data["wants_weight"] = weight.requires_grad() || gamma.requires_grad();
+    data["type_of_x"] = static_cast<int64_t>(x.scalar_type());
+    const bool needs_result =
+        shape.activation != Activation::kNone && !done.before.defined();
+    context->save_for_backward({map, weight, gamma, weights.mean, weights.var,
+                                folded.weight, folded.by_place, folded.bias,
+                                needs_result ? done.y : done.before});
+    return done.y;
+  }
+
+  static variable_list backward(AutogradContext* context,
+                                const variable_list& outer) {
+    TORCH_CHECK(!at::GradMode::is_enabled(),
+                "[conv_norm_act] has no second derivative: compute it in "
+                "float32 (model.precision)");
+    const variable_list saved = context->get_saved_variables();
+    auto& data = context->saved_data;
+    const Tensor &map = saved[0], &weight = saved[1], &gamma = saved[2];
+    ConvNormShape shape;
+    shape.stride = data["stride"].toInt();
+    shape.padding = data["padding"].toInt();
+    shape.groups = data["groups"].toInt();
+    shape.eps = data["eps"].toDouble();
+    shape.activation = static_cast<Activation>(data["activation"].toInt());
+    const FoldedConv::Tensors folded = {saved[5], saved[6], saved[7], {}};
+    const std::pair<Tensor, Tensor> before =
+        run_bias_act_gradient(as_map(outer[0], map.scalar_type()), saved[8],
+                              folded.bias, shape.activation);
+    const Tensor &g = before.first, &to_beta = before.second;
+    const bool wants_weight = data["wants_weight"].toBool();
+    const std::pair<Tensor, Tensor> products =
+        run_products_back(g, map, folded, kind_of(weight, shape), shape,
+                          data["wants_x"].toBool(), wants_weight);
+    Tensor to_x = products.first;
+    if (to_x.defined()) {
+      to_x = to_x.to(static_cast<at::ScalarType>(data["type_of_x"].toInt()));
+    }
+    Tensor to_weight, to_gamma;
+    if (wants_weight) {
+      to_weight = at::empty_like(weight);
+      to_gamma = at::empty_like(gamma);
+      with_kernels(map, [&]<class T>(const ConvKernels<T>& kernels) {
+        FoldGradient<T> of;
+        const bool by_place = folded.by_place.defined();
+        const Tensor all =
+            by_place ? products.second : laid_as(products.second, weight);
+        of.weight = by_place ? nullptr : numbers<T>(all);
+        of.by_place = by_place ? numbers<Sum<T>>(all) : nullptr;
+        of.bias = numbers<Sum<T>>(to_beta);
+        of.to_weight = numbers<Sum<T>>(to_weight);
+        of.to_gamma = numbers<Sum<T>>(to_gamma);
+        kernels.fold_gradient(
+            fold_of<T>(weight, gamma, {}, saved[3], saved[4], shape.eps), of,
+            current_stream());
+      });
+    }
+    const Tensor to_shortcut = data["wants_shortcut"].toBool() ? g : Tensor();
+    return {to_x, to_weight, to_gamma, to_beta, to_shortcut, {}, {}, {}, {}};
+  }
+};
+
+bool is_learnt_vector(const Tensor& tensor, const Tensor& weight) {
+  return tensor.defined() && tensor.is_contiguous() &&
+         tensor.numel() == weight.size(0) &&
+         tensor.scalar_type() == weight.scalar_type();
+}
+
+/// Whether the numbers of a filter lie behind each other, filter by filter.
+bool lies_by_filter(const Tensor& weight) {
+  return weight.is_non_overlapping_and_dense() &&
+         (weight.size(0) == 1 ||
+          weight.stride(0) == weight.numel() / weight.size(0));
+}
+
+}  // namespace
+
+FoldedConv::Tensors FoldedConv::of(const ConvNormWeights& w, double eps,
+                                   bool is_depthwise, at::ScalarType type) {
+  const std::array<const Tensor*, 5> all = {&w.weight, &w.gamma, &w.beta,
+                                            &w.mean, &w.var};
+  std::array<Source, 5> sources;
+  std::transform(all.begin(), all.end(), sources.begin(), [](const Tensor* t) {
+    return Source{t->data_ptr(), static_cast<int64_t>(t->_version())};
+  });
+  const std::lock_guard lock(mutex_);
+  if (sources == sources_ && type == type_) return tensors_;
+  const at::NoGradGuard no_grad;
+  const auto learnt = w.weight.options();
+  const int64_t out = w.weight.size(0);
+  Tensors made;
+  if (is_depthwise) {
+    made.by_place =
+        at::empty({w.weight.size(2) * w.weight.size(3), out}, learnt);
+  } else {
+    made.weight = at::empty_like(w.weight, learnt.dtype(type));
+  }
+  made.bias = at::empty({out}, learnt);
+  made.bias_as_maps = at::empty({out}, learnt.dtype(type));
+  with_kernels(made.bias_as_maps, [&]<class T>(const ConvKernels<T>& kernels) {
+    FoldedNorm<T> to;
+    to.weight = numbers<T>(made.weight);
+    to.by_place = numbers<Sum<T>>(made.by_place);
+    to.bias = numbers<Sum<T>>(made.bias);
+    to.bias_as_maps = numbers<T>(made.bias_as_maps);
+    kernels.fold(fold_of<T>(w.weight, w.gamma, w.beta, w.mean, w.var, eps), to,
+                 current_stream());
+  });
+  sources_ = sources;
+  type_ = type;
+  tensors_ = made;
+  return made;
+}
+
+FusedOnCpu::FusedOnCpu() : before_(std::exchange(fused_on_cpu, true)) {}
+FusedOnCpu::~FusedOnCpu() { fused_on_cpu = before_; }
+
+bool can_conv_norm_act(const Tensor& x, const ConvNormWeights& w,
+                       const ConvNormShape& shape) {
+  const bool is_wanted = x.is_cuda() ? Autocast::is_enabled() : fused_on_cpu;
+  if (!is_wanted || x.dim() != 4 || x.numel() == 0 || !w.weight.defined() ||
+      w.weight.device() != x.device()) {
+    return false;
+  }
+  const at::ScalarType type = map_type(x);
+  const int64_t vector =
+      type == at::kBFloat16 ? cuda_conv_kernels<Bf16>().vector : 1;
+  return w.weight.scalar_type() == sum_type(type) && lies_by_filter(w.weight) &&
+         w.weight.size(0) % vector == 0 &&
+         is_learnt_vector(w.gamma, w.weight) &&
+         is_learnt_vector(w.beta, w.weight) &&
+         is_learnt_vector(w.mean, w.weight) &&
+         is_learnt_vector(w.var, w.weight) &&
+         out_size(x.size(2), w.weight.size(2), shape) > 0 &&
+         out_size(x.size(3), w.weight.size(3), shape) > 0;
+}
+
+Tensor conv_norm_act(const Tensor& x, const ConvNormWeights& weights,
+                     const ConvNormShape& shape, FoldedConv& folded,
+                     const Tensor& shortcut) {
+  TORCH_CHECK_VALUE(can_conv_norm_act(x, weights, shape),
+                    "[conv_norm_act] not for maps ", x.toString(), " ",
+                    x.sizes());
+  TORCH_CHECK_VALUE(
+      !shortcut.defined() || slope_follows_from_result(shape.activation),
+      "[conv_norm_act] a shortcut is added before none, ReLU or ReLU6 only");
+  const bool is_depthwise =
+      kind_of(weights.weight, shape) == ConvKind::kDepthwise;
+  const FoldedConv::Tensors tensors =
+      folded.of(weights, shape.eps, is_depthwise, map_type(x));
+  // A function takes no undefined tensor: x stands for no shortcut.
+  return ConvNormActFunction::apply(
+      x, weights.weight, weights.gamma, weights.beta,
+      shortcut.defined() ? shortcut : x, shortcut.defined(), weights, shape,
+      tensors);
+}
+
+}  // namespace kith
