@@ -3,9 +3,13 @@
 #include <torch/torch.h>
 
 #include "kith/ops/pairwise.h"
+#include "kith/ops/pooling.h"
 
 namespace kith {
 namespace {
+
+/// What GeM takes for smaller numbers.
+constexpr double kGemFloor = 1e-6;
 
 /// The largest value of each channel. Of equal ones the first gets the whole
 /// gradient, as in the pooling layers of published code.
@@ -101,6 +105,9 @@ Tensor Head::in_precision(const Tensor& x) const {
 
 Tensor Head::pool(const Features& features) const {
   if (options_.pooling == "class_token") return in_precision(features.token);
+  if (options_.pooling == "gem" && can_pool(features.map)) {
+    return in_precision(gem_pool(features.map, gem_p_, kGemFloor));
+  }
   const Tensor map = in_precision(features.map);
   if (options_.pooling == "class_token_and_average") {
     return torch::cat({in_precision(features.token), map.mean({2, 3})}, 1);
@@ -108,7 +115,8 @@ Tensor Head::pool(const Features& features) const {
   if (options_.pooling == "average") return map.mean({2, 3});
   if (options_.pooling == "max") return maximum(map);
   if (options_.pooling == "max_average") return maximum(map) + map.mean({2, 3});
-  return map.clamp_min(1e-6).pow(gem_p_).mean({2, 3}).pow(gem_p_.reciprocal());
+  return map.clamp_min(kGemFloor).pow(gem_p_).mean({2, 3}).pow(
+      gem_p_.reciprocal());
 }
 
 Tensor Head::pooled(const Features& features) {

@@ -6,8 +6,8 @@
 
 #include <torch/torch.h>
 
-#include "kith/core/torch_compat.h"
 #include "kith/ops/conv_kernels.h"
+#include "kith/ops/fused_way.h"
 #include "kith/ops/gpu.h"
 
 namespace kith {
@@ -16,8 +16,6 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::Variable;
 using torch::autograd::variable_list;
-
-thread_local bool fused_on_cpu = false;
 
 constexpr auto kChannelsLast = at::MemoryFormat::ChannelsLast;
 
@@ -43,43 +41,12 @@ ConvKind kind_of(const Tensor& weight, const ConvNormShape& shape) {
   return ConvKind::kDense;
 }
 
-/// Calls run.template operator()<T>(kernels) for maps of a type.
+/// Calls run(kernels) with those for maps like `map`.
 template <class Run>
 void with_kernels(const Tensor& map, const Run& run) {
-  const bool on_gpu = map.is_cuda();
-  const auto call = [&]<class T>() {
-    run.template operator()<T>(on_gpu ? cuda_conv_kernels<T>()
-                                      : cpu_conv_kernels<T>());
-  };
-  switch (map.scalar_type()) {
-    case at::kBFloat16:
-      return call.template operator()<Bf16>();
-    case at::kDouble:
-      return call.template operator()<double>();
-    default:
-      TORCH_INTERNAL_ASSERT(map.scalar_type() == at::kFloat);
-      return call.template operator()<float>();
-  }
-}
-
-template <class T>
-T* numbers(const Tensor& tensor) {
-  return tensor.defined() ? static_cast<T*>(tensor.data_ptr()) : nullptr;
-}
-
-/// The type that sums over numbers of `type` have.
-at::ScalarType sum_type(at::ScalarType type) {
-  return type == at::kDouble ? at::kDouble : at::kFloat;
-}
-
-at::ScalarType map_type(const Tensor& x) {
-  const bool low = x.is_cuda() && Autocast::is_enabled();
-  return low ? at::kBFloat16 : x.scalar_type();
-}
-
-/// As the kernels take it: with channels last and without gaps.
-Tensor as_map(const Tensor& x, at::ScalarType type) {
-  return x.to(type).contiguous(kChannelsLast);
+  for_map_type(map, [&]<class T>() {
+    run(map.is_cuda() ? cuda_conv_kernels<T>() : cpu_conv_kernels<T>());
+  });
 }
 
 Tensor empty_map(const Tensor& like, int64_t channels, int64_t height,
@@ -345,7 +312,7 @@ class ConvNormActFunction
                           bool has_shortcut, const ConvNormWeights& weights,
                           const ConvNormShape& shape,
                           const FoldedConv::Tensors& folded) {
-    const at::ScalarType type = map_type(x);
+    const at::ScalarType type = fused_type(x);
     const Tensor map = as_map(x, type);
     const Tensor shortcut = has_shortcut ? as_map(added, type) : Tensor();
     const ConvForward done = run_forward(map, weight, shape, folded, shortcut);
@@ -470,17 +437,13 @@ FoldedConv::Tensors FoldedConv::of(const ConvNormWeights& w, double eps,
   return made;
 }
 
-FusedOnCpu::FusedOnCpu() : before_(std::exchange(fused_on_cpu, true)) {}
-FusedOnCpu::~FusedOnCpu() { fused_on_cpu = before_; }
-
 bool can_conv_norm_act(const Tensor& x, const ConvNormWeights& w,
                        const ConvNormShape& shape) {
-  const bool is_wanted = x.is_cuda() ? Autocast::is_enabled() : fused_on_cpu;
-  if (!is_wanted || x.dim() != 4 || x.numel() == 0 || !w.weight.defined() ||
-      w.weight.device() != x.device()) {
+  if (!takes_fused_way(x) || x.dim() != 4 || x.numel() == 0 ||
+      !w.weight.defined() || w.weight.device() != x.device()) {
     return false;
   }
-  const at::ScalarType type = map_type(x);
+  const at::ScalarType type = fused_type(x);
   const int64_t vector =
       type == at::kBFloat16 ? cuda_conv_kernels<Bf16>().vector : 1;
   return w.weight.scalar_type() == sum_type(type) && lies_by_filter(w.weight) &&
@@ -505,7 +468,7 @@ Tensor conv_norm_act(const Tensor& x, const ConvNormWeights& weights,
   const bool is_depthwise =
       kind_of(weights.weight, shape) == ConvKind::kDepthwise;
   const FoldedConv::Tensors tensors =
-      folded.of(weights, shape.eps, is_depthwise, map_type(x));
+      folded.of(weights, shape.eps, is_depthwise, fused_type(x));
   // A function takes no undefined tensor: x stands for no shortcut.
   return ConvNormActFunction::apply(
       x, weights.weight, weights.gamma, weights.beta,

@@ -56,21 +56,7 @@ class FoldedConv {
   Tensors tensors_;
 };
 
-/// While one lives, can_conv_norm_act() says yes on the CPU too, where
-/// LibTorch's layers are faster: for tests, which have no GPU.
-class FusedOnCpu {
- public:
-  FusedOnCpu();
-  ~FusedOnCpu();
-  FusedOnCpu(const FusedOnCpu&) = delete;
-  FusedOnCpu& operator=(const FusedOnCpu&) = delete;
-
- private:
-  bool before_;
-};
-
-/// Whether conv_norm_act() can take these, and is the fast way: on a GPU under
-/// an Autocast to bfloat16.
+/// Whether conv_norm_act() can take these, and layers are to be fused.
 bool can_conv_norm_act(const Tensor& x, const ConvNormWeights& weights,
                        const ConvNormShape& shape);
 

@@ -10,7 +10,7 @@
 #include "kith/core/config.h"
 #include "kith/models/backbone.h"
 #include "kith/models/conv_norm.h"
-#include "kith/ops/conv_norm_act.h"
+#include "kith/ops/fused_way.h"
 #include "tests/support/torch/tensors.h"
 
 namespace kith {

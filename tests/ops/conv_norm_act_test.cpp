@@ -8,6 +8,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/torch_compat.h"
+#include "kith/ops/fused_way.h"
 #include "tests/support/torch/tensors.h"
 
 namespace kith {

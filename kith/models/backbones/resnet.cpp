@@ -12,6 +12,7 @@
 #include "kith/models/nearest_shape.h"
 #include "kith/models/pretrained_input.h"
 #include "kith/models/published_config.h"
+#include "kith/ops/pooling.h"
 
 namespace kith {
 
@@ -148,8 +149,11 @@ int64_t Resnet::mix_points() const {
 
 Features Resnet::run(const Tensor& images, const Mixing& mixing) {
   Tensor x = stem_(images, Activation::kRelu);
-  x = options_.pool == "centred" ? torch::max_pool2d(x, 3, 2, 1)
-                                 : torch::max_pool2d(x, 3, 2, 0, 1, true);
+  if (options_.pool == "corner") {
+    x = torch::max_pool2d(x, 3, 2, 0, 1, true);
+  } else {
+    x = can_pool(x) ? max_pool_3x3(x) : torch::max_pool2d(x, 3, 2, 1);
+  }
   for (size_t stage = 0; stage < layers_.size(); ++stage) {
     for (const auto& block : layers_[stage]) x = block->forward(x);
     x = mixing(static_cast<int64_t>(stage) + 1, x);

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "kith/core/tensor.h"
+#include "kith/core/torch_compat.h"
+#include "kith/ops/bf16.h"
+
+// What the layers share that are fused: kernels of kith's own for what LibTorch
+// does in several passes over a map.
+
+namespace kith {
+
+/// While one lives, layers on the CPU are fused too, although LibTorch's are
+/// faster there: for tests, which have no GPU.
+class FusedOnCpu {
+ public:
+  FusedOnCpu();
+  ~FusedOnCpu();
+  FusedOnCpu(const FusedOnCpu&) = delete;
+  FusedOnCpu& operator=(const FusedOnCpu&) = delete;
+
+ private:
+  bool before_;
+};
+
+/// Whether layers that are given `x` are to be fused: on a GPU in bfloat16,
+/// under an Autocast or as they are.
+bool takes_fused_way(const Tensor& x);
+
+/// The type of maps on that way.
+at::ScalarType fused_type(const Tensor& x);
+
+/// The type that sums over numbers of `type` have, and what is learnt.
+at::ScalarType sum_type(at::ScalarType type);
+
+/// Calls run.template operator()<T>() for the type of a map: float, double or
+/// Bf16.
+template <class Run>
+void for_map_type(const Tensor& map, const Run& run) {
+  switch (map.scalar_type()) {
+    case at::kBFloat16:
+      return run.template operator()<Bf16>();
+    case at::kDouble:
+      return run.template operator()<double>();
+    default:
+      TORCH_INTERNAL_ASSERT(map.scalar_type() == at::kFloat);
+      return run.template operator()<float>();
+  }
+}
+
+/// Null if it is undefined.
+template <class T>
+T* numbers(const Tensor& tensor) {
+  return tensor.defined() ? static_cast<T*>(tensor.data_ptr()) : nullptr;
+}
+
+/// As kernels take it: with channels last and without gaps.
+inline Tensor as_map(const Tensor& x, at::ScalarType type) {
+  return x.to(type).contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+}  // namespace kith
