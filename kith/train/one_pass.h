@@ -7,6 +7,7 @@
 #include <ATen/Parallel.h>
 
 #include "kith/core/tensor.h"
+#include "kith/ops/optimizer_kernels.h"
 
 namespace kith {
 
@@ -15,14 +16,16 @@ namespace kith {
 template <size_t kLists>
 using TensorLists = std::array<std::vector<Tensor>, kLists>;
 
-/// Whether in_one_pass() can go over them: float32 on the CPU without gaps, and
-/// those that belong together in the same order in memory.
+/// Whether a step can go over them in one pass: float32 without gaps, on the
+/// CPU or on one GPU, and those that belong together in the same order in
+/// memory.
 template <size_t kLists>
 bool lie_alike(const TensorLists<kLists>& lists) {
   for (const std::vector<Tensor>& list : lists) {
     for (size_t i = 0; i < list.size(); ++i) {
       const Tensor& one = list[i];
-      if (!one.is_cpu() || one.scalar_type() != at::kFloat ||
+      if (one.device() != lists[0][0].device() ||
+          !(one.is_cpu() || one.is_cuda()) || one.scalar_type() != at::kFloat ||
           one.layout() != at::kStrided || !one.is_non_overlapping_and_dense() ||
           one.sizes() != lists[0][i].sizes() ||
           one.strides() != lists[0][i].strides()) {
@@ -33,10 +36,25 @@ bool lie_alike(const TensorLists<kLists>& lists) {
   return true;
 }
 
-/// Calls work(data, count), data[k] being at `count` numbers of a tensor of the
-/// k-th list, for all numbers of all tensors, on LibTorch's threads. It may
-/// change what is in all lists but the first. Tensors are cut in the same
-/// places however many threads there are.
+/// The same as kernels of a GPU take them; those but the first are changed.
+template <size_t kLists>
+std::vector<NumberLists<static_cast<int>(kLists)>> as_number_lists(
+    const TensorLists<kLists>& lists) {
+  std::vector<NumberLists<static_cast<int>(kLists)>> all(lists[0].size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    all[i].count = lists[0][i].numel();
+    for (size_t k = 0; k < kLists; ++k) {
+      all[i].data[k] = lists[k][i].template data_ptr<float>();
+      if (k > 0) lists[k][i].unsafeGetTensorImpl()->bump_version();
+    }
+  }
+  return all;
+}
+
+/// On the CPU: calls work(data, count), data[k] being at `count` numbers of a
+/// tensor of the k-th list, for all numbers of all tensors, on LibTorch's
+/// threads. It may change what is in all lists but the first. Tensors are cut
+/// in the same places however many threads there are.
 template <size_t kLists, class Work>
 void in_one_pass(const TensorLists<kLists>& lists, const Work& work) {
   struct Piece {

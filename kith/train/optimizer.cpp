@@ -6,6 +6,9 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/ops/gpu.h"
+#include "kith/ops/optimizer_kernels.h"
+#include "kith/train/one_pass.h"
 #include "kith/train/schedule.h"
 
 namespace kith {
@@ -24,6 +27,25 @@ Part part_of(const GroupOptions& options, const std::string& name) {
   if (name.starts_with("head.")) return {options.head_lr, options.head_warmup};
   if (name.starts_with("loss.")) return {options.loss_lr, options.loss_warmup};
   return {};
+}
+
+/// In the order in which the numbers of `parameter` lie in memory, which makes
+/// a step one pass over both.
+Tensor laid_as(const Tensor& gradient, const Tensor& parameter) {
+  if (gradient.strides() == parameter.strides()) return gradient;
+  return torch::empty_like(parameter).copy_(gradient);
+}
+
+/// The norm of all numbers; one launch a few dozens of tensors.
+double norm_on_gpu(const std::vector<Tensor>& grads) {
+  const TensorLists<1> lists = {grads};
+  int64_t pieces = 0;
+  for (const Tensor& grad : grads) pieces += GpuSteps::pieces_of(grad.numel());
+  const Tensor sums =
+      at::empty({pieces}, grads.front().options().dtype(at::kDouble));
+  gpu_steps.squares(as_number_lists(lists), sums.data_ptr<double>(),
+                    current_stream());
+  return std::sqrt(sums.sum().item<double>());
 }
 
 }  // namespace
@@ -176,7 +198,7 @@ std::vector<ParameterGroup> Optimizer::count_step(const Rule& rule) {
     }
     group->indices.push_back(index);
     group->parameters.push_back(parameter);
-    group->grads.push_back(parameter.grad());
+    group->grads.push_back(laid_as(parameter.grad(), parameter));
   }
   return groups;
 }
@@ -223,8 +245,12 @@ double clip_gradients(const NamedTensors& parameters, double limit) {
     if (parameter.grad().defined()) grads.push_back(parameter.grad());
   }
   if (grads.empty()) return 0;
-  const std::vector<Tensor> norms = at::_foreach_norm(grads);
-  const double norm = torch::stack(norms).norm().item<double>();
+  const bool in_one_pass =
+      grads.front().is_cuda() && lie_alike(TensorLists<1>{grads});
+  const double norm =
+      in_one_pass
+          ? norm_on_gpu(grads)
+          : torch::stack(at::_foreach_norm(grads)).norm().item<double>();
   if (limit > 0 && norm > limit) at::_foreach_mul_(grads, limit / norm);
   return norm;
 }

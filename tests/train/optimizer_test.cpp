@@ -395,6 +395,47 @@ TEST(Optimizers, KnowTheirParametersByName) {
                             "unknown parameter 'head'", "head.weight");
 }
 
+/// More tensors than a launch takes, of more numbers than a block, and one that
+/// lies with channels last; gradients as LibTorch makes them.
+NamedTensors many_parameters(c10::Device device) {
+  NamedTensors all;
+  const auto add = [&](Tensor values) {
+    const size_t n = all.size();
+    const Tensor leaf = values.to(device).requires_grad_();
+    leaf.mutable_grad() =
+        random_normal(leaf.sizes().vec(), 500 + n, at::kFloat).to(device);
+    all.emplace_back("p" + std::to_string(n), leaf);
+  };
+  add(random_normal({40000}, 1, at::kFloat));
+  add(random_normal({6, 5, 3, 3}, 2, at::kFloat)
+          .contiguous(at::MemoryFormat::ChannelsLast));
+  for (int64_t i = 1; i < 100; ++i)
+    add(random_normal({i, 3}, 2 + i, at::kFloat));
+  return all;
+}
+
+TEST(Optimizer, AGpuTakesTheStepsOfTheCpu) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  for (const std::string yaml :
+       {"{name: adam, weight_decay: 0.1}", "{name: adamw, weight_decay: 0.1}",
+        "{name: sgd, momentum: 0.9, weight_decay: 0.1}",
+        "{name: sgd, momentum: 0.9, nesterov: true}"}) {
+    const NamedTensors cpu = many_parameters(at::kCPU);
+    const NamedTensors gpu = many_parameters(at::kCUDA);
+    const auto on_cpu = make_optimizer(yaml, cpu);
+    const auto on_gpu = make_optimizer(yaml, gpu);
+    for (int step = 0; step < 3; ++step) {
+      EXPECT_NEAR(clip_gradients(cpu, 0) / clip_gradients(gpu, 0), 1, 1e-6);
+      on_cpu->step(0.01);
+      on_gpu->step(0.01);
+    }
+    for (size_t i = 0; i < cpu.size(); ++i) {
+      EXPECT_LE(max_difference(cpu[i].second, gpu[i].second), 1e-6)
+          << yaml << ", " << cpu[i].first;
+    }
+  }
+}
+
 TEST(ClipGradients, ScalesTheJointNormDown) {
   const NamedTensors p = {{"a", torch::zeros({2}).requires_grad_()},
                           {"b", torch::zeros({1}).requires_grad_()},

@@ -2,8 +2,9 @@
 
 #include <torch/torch.h>
 
+#include "kith/ops/gpu.h"
+#include "kith/ops/optimizer_kernels.h"
 #include "kith/train/one_pass.h"
-#include "kith/train/optimizer_kernels.h"
 #include "kith/train/optimizers.h"
 
 namespace kith {
@@ -75,12 +76,16 @@ void AdamOptimizer::update(const ParameterGroup& group) {
       .root = in_float(1 / std::sqrt(square_bias)),
       .eps = in_float(options_.eps),
       .step = in_float(group.lr / mean_bias)};
+  if (group.parameters.front().is_cuda()) {
+    gpu_steps.adam(scalars, as_number_lists(lists), current_stream());
+    return;
+  }
   in_one_pass(lists, [&](const auto& data, int64_t count) {
     adam_step(scalars, data[0], data[1], data[2], data[3], count);
   });
 }
 
-/// On a GPU, and whatever else adam_step() does not know.
+/// Whatever lies otherwise, or is of another type.
 void AdamOptimizer::update_lists(const ParameterGroup& group, double mean_bias,
                                  double square_bias) {
   const Options& o = options_;

@@ -1,7 +1,8 @@
 #include <torch/torch.h>
 
+#include "kith/ops/gpu.h"
+#include "kith/ops/optimizer_kernels.h"
 #include "kith/train/one_pass.h"
-#include "kith/train/optimizer_kernels.h"
 #include "kith/train/optimizers.h"
 
 namespace kith {
@@ -29,12 +30,16 @@ void SgdOptimizer::update(const ParameterGroup& group) {
                               .momentum = static_cast<float>(options_.momentum),
                               .lr = static_cast<float>(group.lr),
                               .nesterov = options_.nesterov};
+  if (group.parameters.front().is_cuda()) {
+    gpu_steps.sgd(scalars, as_number_lists(lists), current_stream());
+    return;
+  }
   in_one_pass(lists, [&](const auto& data, int64_t count) {
     sgd_step(scalars, data[0], data[1], data[2], count);
   });
 }
 
-/// On a GPU, and whatever else sgd_step() does not know.
+/// Whatever lies otherwise, or is of another type.
 void SgdOptimizer::update_lists(const ParameterGroup& group) {
   std::vector<Tensor> grads = group.grads;
   if (group.weight_decay != 0) {

@@ -1,0 +1,232 @@
+// The kernels on maps and the steps of optimisers, beside their twins.
+
+#include <cmath>
+
+#include "kith/ops/conv_kernels.h"
+#include "kith/ops/optimizer_kernels.h"
+#include "kith/ops/pool_kernels.h"
+#include "tests/racecheck/check.h"
+
+namespace kith::racecheck {
+namespace {
+
+void draw_map(const Shared<float>& to, int64_t count, uint32_t seed) {
+  Numbers numbers(seed);
+  for (int64_t i = 0; i < count; ++i)
+    to[i] = static_cast<float>(numbers.next());
+}
+
+/// What parts add up to.
+bool sums_agree(const Shared<float>& a, const Shared<float>& b, int64_t parts,
+                int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    double sum = 0, other = 0;
+    for (int64_t part = 0; part < parts; ++part) {
+      sum += a[part * count + i];
+      other += b[part * count + i];
+    }
+    if (!(std::abs(sum - other) <= 1e-4 * (1 + std::abs(other)))) return false;
+  }
+  return true;
+}
+
+bool bias_act_is_right() {
+  constexpr int64_t kRows = 301, kChannels = 40, kParts = 3;
+  constexpr int64_t kCount = kRows * kChannels;
+  const Shared<float> x(kCount), shortcut(kCount), bias(kChannels);
+  draw_map(x, kCount, 1);
+  draw_map(shortcut, kCount, 2);
+  draw_map(bias, kChannels, 3);
+  bool right = true;
+  for (const Activation f :
+       {Activation::kNone, Activation::kRelu6, Activation::kSilu}) {
+    const Shared<float> y(kCount), twin(kCount), g(kCount), g_twin(kCount);
+    const Shared<float> sums(kParts * kChannels), sums_twin(kParts * kChannels);
+    BiasAct<float> p{kRows,       kChannels,       f,       x.data(),
+                     bias.data(), shortcut.data(), y.data()};
+    cuda_conv_kernels<float>().bias_act(p, nullptr);
+    BiasActGradient<float> back{kRows,    kChannels,   f,
+                                x.data(), y.data(),    bias.data(),
+                                g.data(), sums.data(), kParts};
+    cuda_conv_kernels<float>().bias_act_gradient(back, nullptr);
+    finish();
+    p.y = twin.data();
+    cpu_conv_kernels<float>().bias_act(p, nullptr);
+    back.before = g_twin.data();
+    back.sums = sums_twin.data();
+    cpu_conv_kernels<float>().bias_act_gradient(back, nullptr);
+    right = right && y.is_close_to(twin) && g.is_close_to(g_twin) &&
+            sums_agree(sums, sums_twin, kParts, kChannels);
+  }
+  return right;
+}
+
+bool depthwise_is_right() {
+  constexpr int64_t kImages = 2, kChannels = 136, kHeight = 17, kWidth = 11;
+  constexpr int64_t kParts = 5;
+  bool right = true;
+  for (const int64_t kernel : {3, 5}) {
+    for (const int64_t stride : {1, 2}) {
+      Depthwise<float> p;
+      p.images = kImages;
+      p.channels = kChannels;
+      p.height = kHeight;
+      p.width = kWidth;
+      p.out_height = (kHeight - 1) / stride + 1;
+      p.out_width = (kWidth - 1) / stride + 1;
+      p.kernel = kernel;
+      p.stride = stride;
+      const int64_t in = kImages * kHeight * kWidth * kChannels;
+      const int64_t out = kImages * p.out_height * p.out_width * kChannels;
+      const int64_t taps = kernel * kernel * kChannels;
+      const Shared<float> x(in), g(out), weight(taps), bias(kChannels);
+      draw_map(x, in, 1);
+      draw_map(g, out, 2);
+      draw_map(weight, taps, 3);
+      draw_map(bias, kChannels, 4);
+      p.weight = weight.data();
+      const Shared<float> y(out), dx(in), dw(kParts * taps);
+      const Shared<float> y_twin(out), dx_twin(in), dw_twin(kParts * taps);
+      const auto run =
+          [&](const ConvKernels<float>& kernels, const Shared<float>& to_y,
+              const Shared<float>& to_dx, const Shared<float>& to_dw) {
+            kernels.depthwise(p, x.data(), bias.data(), Activation::kRelu,
+                              to_y.data(), nullptr);
+            kernels.depthwise_input(p, g.data(), to_dx.data(), nullptr);
+            kernels.depthwise_weight(p, x.data(), g.data(), to_dw.data(),
+                                     kParts, nullptr);
+          };
+      run(cuda_conv_kernels<float>(), y, dx, dw);
+      finish();
+      run(cpu_conv_kernels<float>(), y_twin, dx_twin, dw_twin);
+      right = right && y.is_close_to(y_twin) && dx.is_close_to(dx_twin) &&
+              sums_agree(dw, dw_twin, kParts, taps);
+    }
+  }
+  return right;
+}
+
+bool fold_is_right() {
+  constexpr int64_t kOut = 24, kInner = 150;
+  constexpr int64_t kCount = kOut * kInner;
+  const Shared<float> weight(kCount), gamma(kOut), beta(kOut), mean(kOut);
+  const Shared<float> var(kOut), dw(kCount), db(kOut);
+  draw_map(weight, kCount, 1);
+  draw_map(gamma, kOut, 2);
+  draw_map(beta, kOut, 3);
+  draw_map(mean, kOut, 4);
+  draw_map(dw, kCount, 5);
+  draw_map(db, kOut, 6);
+  for (int64_t c = 0; c < kOut; ++c) var[c] = 0.5F + mean[c] * mean[c];
+  const NormFold<float> p{kOut,         kInner,      1e-3,        weight.data(),
+                          gamma.data(), beta.data(), mean.data(), var.data()};
+  bool right = true;
+  for (const bool by_place : {false, true}) {
+    const Shared<float> w(kCount), b(kOut), low(kOut), to(kCount), to_g(kOut);
+    const Shared<float> w2(kCount), b2(kOut), low2(kOut), to2(kCount),
+        to_g2(kOut);
+    const auto run =
+        [&](const ConvKernels<float>& kernels, const Shared<float>& weights,
+            const Shared<float>& bias, const Shared<float>& maps,
+            const Shared<float>& back, const Shared<float>& back_gamma) {
+          FoldedNorm<float> folded;
+          (by_place ? folded.by_place : folded.weight) = weights.data();
+          folded.bias = bias.data();
+          folded.bias_as_maps = maps.data();
+          kernels.fold(p, folded, nullptr);
+          FoldGradient<float> of;
+          (by_place ? of.by_place : of.weight) = dw.data();
+          of.bias = db.data();
+          of.to_weight = back.data();
+          of.to_gamma = back_gamma.data();
+          kernels.fold_gradient(p, of, nullptr);
+        };
+    run(cuda_conv_kernels<float>(), w, b, low, to, to_g);
+    finish();
+    run(cpu_conv_kernels<float>(), w2, b2, low2, to2, to_g2);
+    right = right && w.is_close_to(w2) && b.is_close_to(b2) &&
+            low.is_close_to(low2) && to.is_close_to(to2) &&
+            to_g.is_close_to(to_g2);
+  }
+  return right;
+}
+
+bool pooling_is_right() {
+  constexpr int64_t kImages = 3, kChannels = 24, kHeight = 9, kWidth = 8;
+  constexpr int64_t kCount = kImages * kChannels * kHeight * kWidth;
+  const Shared<float> x(kCount), power(1), factor(kImages * kChannels);
+  draw_map(x, kCount, 1);
+  draw_map(factor, kImages * kChannels, 2);
+  power[0] = 2.5F;
+  const GemPool<float> gem{kImages,  kHeight * kWidth, kChannels,
+                           x.data(), power.data(),     1e-6F};
+  MaxPool<float> max;
+  max.images = kImages;
+  max.channels = kChannels;
+  max.height = kHeight;
+  max.width = kWidth;
+  max.out_height = MaxPool<float>::out_size(kHeight);
+  max.out_width = MaxPool<float>::out_size(kWidth);
+  const int64_t out = kImages * kChannels * max.out_height * max.out_width;
+  const Shared<float> means(kImages * kChannels), logs(kImages * kChannels);
+  const Shared<float> means2(kImages * kChannels), logs2(kImages * kChannels);
+  const Shared<float> dx(kCount), dx2(kCount), y(out), y2(out);
+  const Shared<float> back(kCount), back2(kCount);
+  const Shared<uint8_t> place(out), place2(out);
+  const auto run = [&](const PoolKernels<float>& kernels,
+                       const Shared<float>& mean, const Shared<float>& log,
+                       const Shared<float>& to, const Shared<float>& largest,
+                       const Shared<uint8_t>& where,
+                       const Shared<float>& to_max) {
+    kernels.gem(gem, mean.data(), log.data(), nullptr);
+    kernels.gem_gradient(gem, factor.data(), to.data(), nullptr);
+    kernels.max(max, x.data(), largest.data(), where.data(), nullptr);
+    kernels.max_gradient(max, largest.data(), where.data(), to_max.data(),
+                         nullptr);
+  };
+  run(cuda_pool_kernels<float>(), means, logs, dx, y, place, back);
+  finish();
+  run(cpu_pool_kernels<float>(), means2, logs2, dx2, y2, place2, back2);
+  return means.is_close_to(means2) && logs.is_close_to(logs2) &&
+         dx.is_close_to(dx2) && y.is_close_to(y2) && back.is_close_to(back2);
+}
+
+bool steps_are_right() {
+  constexpr int64_t kCount = 40000;
+  const Shared<float> g(kCount), m(kCount), v(kCount), p(kCount);
+  const Shared<float> m2(kCount), v2(kCount), p2(kCount);
+  draw_map(g, kCount, 1);
+  draw_map(p, kCount, 2);
+  draw_map(p2, kCount, 2);
+  AdamScalars scalars;
+  scalars.beta1 = 0.9F;
+  scalars.gain1 = 0.1F;
+  scalars.beta2 = 0.99F;
+  scalars.gain2 = 0.01F;
+  scalars.root = 10;
+  scalars.eps = 1e-8F;
+  scalars.step = 0.01F;
+  gpu_steps.adam(scalars, {{{g.data(), m.data(), v.data(), p.data()}, kCount}},
+                 nullptr);
+  const Shared<double> sums(GpuSteps::pieces_of(kCount));
+  gpu_steps.squares({{{g.data()}, kCount}}, sums.data(), nullptr);
+  finish();
+  double sum = 0, expected = 0;
+  for (int64_t i = 0; i < kCount; ++i) {
+    step_number(scalars, g[i], m2[i], v2[i], p2[i]);
+    expected += static_cast<double>(g[i]) * g[i];
+  }
+  for (int64_t i = 0; i < GpuSteps::pieces_of(kCount); ++i) sum += sums[i];
+  return m.is_close_to(m2) && v.is_close_to(v2) && p.is_close_to(p2) &&
+         std::abs(sum - expected) <= 1e-9 * expected;
+}
+
+[[maybe_unused]] const bool kMapChecks[] = {
+    add_check("bias and activation", bias_act_is_right),
+    add_check("depthwise", depthwise_is_right),
+    add_check("folded norm", fold_is_right),
+    add_check("pooling", pooling_is_right),
+    add_check("steps of optimisers", steps_are_right)};
+
+}  // namespace
+}  // namespace kith::racecheck
