@@ -9,6 +9,7 @@
 #include "kith/ops/conv_kernels.h"
 #include "kith/ops/fused_way.h"
 #include "kith/ops/gpu.h"
+#include "kith/ops/stem.h"
 
 namespace kith {
 namespace {
@@ -23,9 +24,10 @@ constexpr auto kChannelsLast = at::MemoryFormat::ChannelsLast;
 constexpr int64_t kMostParts = 1024;
 
 /// How a convolution is computed.
-enum class ConvKind { kDepthwise, kPointwise, kDense };
+enum class ConvKind { kDepthwise, kPointwise, kStem, kDense };
 
-ConvKind kind_of(const Tensor& weight, const ConvNormShape& shape) {
+ConvKind kind_of(const Tensor& x, const Tensor& weight,
+                 const ConvNormShape& shape) {
   const int64_t kernel = weight.size(2);
   if (shape.groups > 1 && shape.groups == weight.size(0) &&
       weight.size(1) == 1 && weight.size(3) == kernel &&
@@ -38,15 +40,23 @@ ConvKind kind_of(const Tensor& weight, const ConvNormShape& shape) {
       shape.stride == 1 && shape.padding == 0) {
     return ConvKind::kPointwise;
   }
+  // Pictures want no gradient.
+  if (!x.requires_grad() && is_stem(weight, shape.stride, shape.padding,
+                                    shape.groups, x.size(2), x.size(3))) {
+    return ConvKind::kStem;
+  }
   return ConvKind::kDense;
 }
 
-/// Calls run(kernels) with those for maps like `map`.
-template <class Run>
-void with_kernels(const Tensor& map, const Run& run) {
-  for_map_type(map, [&]<class T>() {
-    run(map.is_cuda() ? cuda_conv_kernels<T>() : cpu_conv_kernels<T>());
-  });
+FoldedConv::Layout layout_for(ConvKind kind) {
+  switch (kind) {
+    case ConvKind::kDepthwise:
+      return FoldedConv::Layout::kByPlace;
+    case ConvKind::kStem:
+      return FoldedConv::Layout::kStem;
+    default:
+      return FoldedConv::Layout::kAsItIs;
+  }
 }
 
 Tensor empty_map(const Tensor& like, int64_t channels, int64_t height,
@@ -72,7 +82,7 @@ Tensor from_rows(const Tensor& rows, const Tensor& like) {
 /// y = f(x + bias + shortcut)
 void run_bias_act(const Tensor& x, const Tensor& bias, const Tensor& shortcut,
                   Activation activation, const Tensor& y) {
-  with_kernels(x, [&]<class T>(const ConvKernels<T>& kernels) {
+  with_conv_kernels(x, [&]<class T>(const ConvKernels<T>& kernels) {
     BiasAct<T> p;
     p.rows = x.numel() / x.size(1);
     p.channels = x.size(1);
@@ -102,7 +112,7 @@ std::pair<Tensor, Tensor> run_bias_act_gradient(const Tensor& gradient,
   const Tensor sums =
       at::empty({parts, channels},
                 gradient.options().dtype(sum_type(gradient.scalar_type())));
-  with_kernels(gradient, [&]<class T>(const ConvKernels<T>& kernels) {
+  with_conv_kernels(gradient, [&]<class T>(const ConvKernels<T>& kernels) {
     BiasActGradient<T> p;
     p.rows = rows;
     p.channels = channels;
@@ -153,7 +163,7 @@ ConvForward run_depthwise_forward(const Tensor& x, int64_t kernel,
                              out_size(x.size(3), kernel, shape));
   const bool at_once =
       slope_follows_from_result(shape.activation) && !shortcut.defined();
-  with_kernels(x, [&]<class T>(const ConvKernels<T>& kernels) {
+  with_conv_kernels(x, [&]<class T>(const ConvKernels<T>& kernels) {
     kernels.depthwise(depthwise_of<T>(x, y, folded.by_place, shape.stride),
                       numbers<T>(x),
                       at_once ? numbers<Sum<T>>(folded.bias) : nullptr,
@@ -211,17 +221,16 @@ ConvForward run_dense_forward(const Tensor& x, const ConvNormShape& shape,
 }
 
 /// x and shortcut are maps as the kernels take them.
-ConvForward run_forward(const Tensor& x, const Tensor& weight,
+ConvForward run_forward(const Tensor& x, ConvKind kind, int64_t kernel,
                         const ConvNormShape& shape,
                         const FoldedConv::Tensors& folded,
                         const Tensor& shortcut) {
-  const ConvKind kind = kind_of(weight, shape);
   // With a shortcut cuDNN does it all, products of matrices do not.
   const bool is_product = kind == ConvKind::kPointwise &&
                           !(shortcut.defined() && cudnn_has_all(x, shape));
   ConvForward done =
       kind == ConvKind::kDepthwise
-          ? run_depthwise_forward(x, weight.size(2), shape, folded, shortcut)
+          ? run_depthwise_forward(x, kernel, shape, folded, shortcut)
       : is_product ? run_pointwise_forward(x, shape, folded, shortcut)
                    : run_dense_forward(x, shape, folded, shortcut);
   if (!done.before.defined()) return done;
@@ -251,7 +260,7 @@ std::pair<Tensor, Tensor> run_products_back(const Tensor& g, const Tensor& x,
     const Tensor sums = at::empty(
         {wants_weight ? parts : 0, by_place.size(0), by_place.size(1)},
         by_place.options());
-    with_kernels(x, [&]<class T>(const ConvKernels<T>& kernels) {
+    with_conv_kernels(x, [&]<class T>(const ConvKernels<T>& kernels) {
       const auto p = depthwise_of<T>(x, g, by_place, shape.stride);
       if (wants_x) {
         kernels.depthwise_input(p, numbers<T>(g), numbers<T>(dx),
@@ -279,30 +288,6 @@ std::pair<Tensor, Tensor> run_products_back(const Tensor& g, const Tensor& x,
   return {dx, dw};
 }
 
-/// A fold in tensors' types: T of the maps.
-template <class T>
-NormFold<T> fold_of(const Tensor& weight, const Tensor& gamma,
-                    const Tensor& beta, const Tensor& mean, const Tensor& var,
-                    double eps) {
-  NormFold<T> p;
-  p.channels = weight.size(0);
-  p.inner = weight.numel() / std::max<int64_t>(1, weight.size(0));
-  p.eps = eps;
-  p.weight = numbers<Sum<T>>(weight);
-  p.gamma = numbers<Sum<T>>(gamma);
-  p.beta = numbers<Sum<T>>(beta);
-  p.mean = numbers<Sum<T>>(mean);
-  p.var = numbers<Sum<T>>(var);
-  return p;
-}
-
-/// As `like` lies in memory.
-Tensor laid_as(const Tensor& tensor, const Tensor& like) {
-  if (tensor.strides() == like.strides()) return tensor;
-  return at::empty_strided(like.sizes(), like.strides(), tensor.options())
-      .copy_(tensor);
-}
-
 class ConvNormActFunction
     : public torch::autograd::Function<ConvNormActFunction> {
  public:
@@ -310,13 +295,22 @@ class ConvNormActFunction
                           const Variable& weight, const Variable& gamma,
                           const Variable& /*beta*/, const Variable& added,
                           bool has_shortcut, const ConvNormWeights& weights,
-                          const ConvNormShape& shape,
+                          const ConvNormShape& wanted, ConvKind kind,
                           const FoldedConv::Tensors& folded) {
     const at::ScalarType type = fused_type(x);
-    const Tensor map = as_map(x, type);
+    const int64_t kernel = weight.size(2);
+    Tensor map = as_map(x, type);
+    ConvNormShape shape = wanted;
+    if (kind == ConvKind::kStem) {
+      map = stem_map(map, kernel);
+      shape.stride = 1;
+      shape.padding = 0;
+    }
     const Tensor shortcut = has_shortcut ? as_map(added, type) : Tensor();
-    const ConvForward done = run_forward(map, weight, shape, folded, shortcut);
+    const ConvForward done =
+        run_forward(map, kind, kernel, shape, folded, shortcut);
     auto& data = context->saved_data;
+    data["kind"] = static_cast<int64_t>(kind);
     data["stride"] = shape.stride;
     data["padding"] = shape.padding;
     data["groups"] = shape.groups;
@@ -353,35 +347,24 @@ class ConvNormActFunction
         run_bias_act_gradient(as_map(outer[0], map.scalar_type()), saved[8],
                               folded.bias, shape.activation);
     const Tensor &g = before.first, &to_beta = before.second;
+    const auto kind = static_cast<ConvKind>(data["kind"].toInt());
     const bool wants_weight = data["wants_weight"].toBool();
-    const std::pair<Tensor, Tensor> products =
-        run_products_back(g, map, folded, kind_of(weight, shape), shape,
-                          data["wants_x"].toBool(), wants_weight);
+    const std::pair<Tensor, Tensor> products = run_products_back(
+        g, map, folded, kind, shape, data["wants_x"].toBool(), wants_weight);
     Tensor to_x = products.first;
     if (to_x.defined()) {
       to_x = to_x.to(static_cast<at::ScalarType>(data["type_of_x"].toInt()));
     }
-    Tensor to_weight, to_gamma;
+    FoldedConv::Gradients learnt;
     if (wants_weight) {
-      to_weight = at::empty_like(weight);
-      to_gamma = at::empty_like(gamma);
-      with_kernels(map, [&]<class T>(const ConvKernels<T>& kernels) {
-        FoldGradient<T> of;
-        const bool by_place = folded.by_place.defined();
-        const Tensor all =
-            by_place ? products.second : laid_as(products.second, weight);
-        of.weight = by_place ? nullptr : numbers<T>(all);
-        of.by_place = by_place ? numbers<Sum<T>>(all) : nullptr;
-        of.bias = numbers<Sum<T>>(to_beta);
-        of.to_weight = numbers<Sum<T>>(to_weight);
-        of.to_gamma = numbers<Sum<T>>(to_gamma);
-        kernels.fold_gradient(
-            fold_of<T>(weight, gamma, {}, saved[3], saved[4], shape.eps), of,
-            current_stream());
-      });
+      learnt = FoldedConv::gradients({weight, gamma, {}, saved[3], saved[4]},
+                                     shape.eps, layout_for(kind),
+                                     products.second, to_beta);
     }
     const Tensor to_shortcut = data["wants_shortcut"].toBool() ? g : Tensor();
-    return {to_x, to_weight, to_gamma, to_beta, to_shortcut, {}, {}, {}, {}};
+    return {
+        to_x, learnt.weight, learnt.gamma, to_beta, to_shortcut, {}, {}, {}, {},
+        {}};
   }
 };
 
@@ -399,43 +382,6 @@ bool lies_by_filter(const Tensor& weight) {
 }
 
 }  // namespace
-
-FoldedConv::Tensors FoldedConv::of(const ConvNormWeights& w, double eps,
-                                   bool is_depthwise, at::ScalarType type) {
-  const std::array<const Tensor*, 5> all = {&w.weight, &w.gamma, &w.beta,
-                                            &w.mean, &w.var};
-  std::array<Source, 5> sources;
-  std::transform(all.begin(), all.end(), sources.begin(), [](const Tensor* t) {
-    return Source{t->data_ptr(), static_cast<int64_t>(t->_version())};
-  });
-  const std::lock_guard lock(mutex_);
-  if (sources == sources_ && type == type_) return tensors_;
-  const at::NoGradGuard no_grad;
-  const auto learnt = w.weight.options();
-  const int64_t out = w.weight.size(0);
-  Tensors made;
-  if (is_depthwise) {
-    made.by_place =
-        at::empty({w.weight.size(2) * w.weight.size(3), out}, learnt);
-  } else {
-    made.weight = at::empty_like(w.weight, learnt.dtype(type));
-  }
-  made.bias = at::empty({out}, learnt);
-  made.bias_as_maps = at::empty({out}, learnt.dtype(type));
-  with_kernels(made.bias_as_maps, [&]<class T>(const ConvKernels<T>& kernels) {
-    FoldedNorm<T> to;
-    to.weight = numbers<T>(made.weight);
-    to.by_place = numbers<Sum<T>>(made.by_place);
-    to.bias = numbers<Sum<T>>(made.bias);
-    to.bias_as_maps = numbers<T>(made.bias_as_maps);
-    kernels.fold(fold_of<T>(w.weight, w.gamma, w.beta, w.mean, w.var, eps), to,
-                 current_stream());
-  });
-  sources_ = sources;
-  type_ = type;
-  tensors_ = made;
-  return made;
-}
 
 bool can_conv_norm_act(const Tensor& x, const ConvNormWeights& w,
                        const ConvNormShape& shape) {
@@ -465,15 +411,14 @@ Tensor conv_norm_act(const Tensor& x, const ConvNormWeights& weights,
   TORCH_CHECK_VALUE(
       !shortcut.defined() || slope_follows_from_result(shape.activation),
       "[conv_norm_act] a shortcut is added before none, ReLU or ReLU6 only");
-  const bool is_depthwise =
-      kind_of(weights.weight, shape) == ConvKind::kDepthwise;
+  const ConvKind kind = kind_of(x, weights.weight, shape);
   const FoldedConv::Tensors tensors =
-      folded.of(weights, shape.eps, is_depthwise, fused_type(x));
+      folded.of(weights, shape.eps, layout_for(kind), fused_type(x));
   // A function takes no undefined tensor: x stands for no shortcut.
   return ConvNormActFunction::apply(
       x, weights.weight, weights.gamma, weights.beta,
       shortcut.defined() ? shortcut : x, shortcut.defined(), weights, shape,
-      tensors);
+      kind, tensors);
 }
 
 }  // namespace kith

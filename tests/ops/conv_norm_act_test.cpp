@@ -208,6 +208,37 @@ TEST(ConvNormAct, GivesNoGradientToWhatWantsNone) {
   EXPECT_LE(relative(t.weights.weight.grad(), wanted), 1e-12);
 }
 
+TEST(ConvNormAct, OfPicturesIsThatOfTheLayers) {
+  const FusedOnCpu on_cpu;
+  for (const int64_t channels : {1, 3, 4}) {
+    for (const int64_t kernel : {3, 5, 7}) {
+      for (const Activation f : {Activation::kRelu, Activation::kSilu}) {
+        const ConvCase c = {"pictures",
+                            channels,
+                            16,
+                            kernel,
+                            18,
+                            12,
+                            {2, (kernel - 1) / 2, 1, 1e-3, f}};
+        ConvTensors t = tensors_for(c);
+        // Of the first layer, which needs no gradient of its input.
+        t.x = t.x.detach();
+        const auto learnt = t.leaves();
+        const std::vector<Tensor> leaves(learnt.begin() + 1, learnt.end());
+        const Tensor y = fused(t, c.shape);
+        const Tensor expected = layer_by_layer(t, c.shape);
+        EXPECT_LE(relative(y, expected), 1e-14) << channels << ", " << kernel;
+        const auto made = torch::autograd::grad({y}, leaves, {t.gradient});
+        const auto wanted =
+            torch::autograd::grad({expected}, leaves, {t.gradient});
+        for (size_t i = 0; i < made.size(); ++i) {
+          EXPECT_LE(relative(made[i], wanted[i]), 1e-12) << kernel << ", " << i;
+        }
+      }
+    }
+  }
+}
+
 TEST(ConvNormAct, RefusesASecondDerivative) {
   const FusedOnCpu on_cpu;
   const ConvCase c = conv_cases().front();

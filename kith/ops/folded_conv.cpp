@@ -1,0 +1,101 @@
+#include "kith/ops/folded_conv.h"
+
+#include <algorithm>
+
+#include <torch/torch.h>
+
+#include "kith/ops/gpu.h"
+#include "kith/ops/stem.h"
+
+namespace kith {
+namespace {
+
+template <class T>
+NormFold<T> fold_of(const ConvNormWeights& w, double eps) {
+  NormFold<T> p;
+  p.channels = w.weight.size(0);
+  p.inner = w.weight.numel() / std::max<int64_t>(1, p.channels);
+  p.eps = eps;
+  p.weight = numbers<Sum<T>>(w.weight);
+  p.gamma = numbers<Sum<T>>(w.gamma);
+  p.beta = numbers<Sum<T>>(w.beta);
+  p.mean = numbers<Sum<T>>(w.mean);
+  p.var = numbers<Sum<T>>(w.var);
+  return p;
+}
+
+/// As `like` lies in memory.
+Tensor lying_as(const Tensor& like, const Tensor& tensor) {
+  if (tensor.strides() == like.strides()) return tensor;
+  return at::empty_strided(like.sizes(), like.strides(), tensor.options())
+      .copy_(tensor);
+}
+
+}  // namespace
+
+FoldedConv::Tensors FoldedConv::of(const ConvNormWeights& w, double eps,
+                                   Layout layout, at::ScalarType type) {
+  const std::array<const Tensor*, 5> all = {&w.weight, &w.gamma, &w.beta,
+                                            &w.mean, &w.var};
+  std::array<Source, 5> sources;
+  std::transform(all.begin(), all.end(), sources.begin(), [](const Tensor* t) {
+    return Source{t->data_ptr(), static_cast<int64_t>(t->_version())};
+  });
+  const std::lock_guard lock(mutex_);
+  if (sources == sources_ && type == type_ && layout == layout_) {
+    return tensors_;
+  }
+  const at::NoGradGuard no_grad;
+  const auto learnt = w.weight.options();
+  const int64_t out = w.weight.size(0);
+  Tensors made;
+  if (layout == Layout::kByPlace) {
+    made.by_place =
+        at::empty({w.weight.size(2) * w.weight.size(3), out}, learnt);
+  } else {
+    made.weight = at::empty_like(w.weight, learnt.dtype(type));
+  }
+  made.bias = at::empty({out}, learnt);
+  made.bias_as_maps = at::empty({out}, learnt.dtype(type));
+  with_conv_kernels(made.bias_as_maps,
+                    [&]<class T>(const ConvKernels<T>& kernels) {
+                      FoldedNorm<T> to;
+                      to.weight = numbers<T>(made.weight);
+                      to.by_place = numbers<Sum<T>>(made.by_place);
+                      to.bias = numbers<Sum<T>>(made.bias);
+                      to.bias_as_maps = numbers<T>(made.bias_as_maps);
+                      kernels.fold(fold_of<T>(w, eps), to, current_stream());
+                    });
+  if (layout == Layout::kStem) made.weight = stem_weight(made.weight);
+  sources_ = sources;
+  layout_ = layout;
+  type_ = type;
+  tensors_ = made;
+  return made;
+}
+
+FoldedConv::Gradients FoldedConv::gradients(const ConvNormWeights& w,
+                                            double eps, Layout layout,
+                                            const Tensor& to_weight,
+                                            const Tensor& to_bias) {
+  const bool by_place = layout == Layout::kByPlace;
+  const Tensor flat =
+      layout == Layout::kStem
+          ? stem_weight_gradient(to_weight, w.weight.size(1), w.weight.size(2))
+          : to_weight;
+  const Tensor all = by_place ? flat : lying_as(w.weight, flat);
+  const Gradients made = {at::empty_like(w.weight), at::empty_like(w.gamma)};
+  // Sums by place are of the type of what is learnt, whatever maps are.
+  with_conv_kernels(all, [&]<class T>(const ConvKernels<T>& kernels) {
+    FoldGradient<T> of;
+    of.weight = by_place ? nullptr : numbers<T>(all);
+    of.by_place = by_place ? numbers<Sum<T>>(all) : nullptr;
+    of.bias = numbers<Sum<T>>(to_bias);
+    of.to_weight = numbers<Sum<T>>(made.weight);
+    of.to_gamma = numbers<Sum<T>>(made.gamma);
+    kernels.fold_gradient(fold_of<T>(w, eps), of, current_stream());
+  });
+  return made;
+}
+
+}  // namespace kith

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <mutex>
+
+#include "kith/core/tensor.h"
+#include "kith/ops/conv_kernels.h"
+#include "kith/ops/fused_way.h"
+
+namespace kith {
+
+/// A convolution without bias and the batch norm behind it, which keeps its
+/// statistics.
+struct ConvNormWeights {
+  Tensor weight;  ///< [out, in / groups, kernel, kernel]
+  Tensor gamma;   ///< [out]
+  Tensor beta;    ///< [out]
+  Tensor mean;    ///< [out]
+  Tensor var;     ///< [out]
+};
+
+/// Batch norm folded into the convolution (see NormFold), in the type of the
+/// maps. It is computed again when one of the weights has changed: the chunks
+/// of a step, and all batches of an evaluation, share it.
+class FoldedConv {
+ public:
+  /// What is made of the weight.
+  enum class Layout {
+    kAsItIs,
+    kByPlace,  ///< [kernel^2, out], of a convolution within channels.
+    kStem,     ///< stem_weight()
+  };
+
+  struct Tensors {
+    Tensor weight;        ///< Undefined if by place.
+    Tensor by_place;      ///< Undefined else.
+    Tensor bias;          ///< [out], of the type of what is learnt,
+    Tensor bias_as_maps;  ///< and of that of the maps.
+  };
+
+  struct Gradients {
+    Tensor weight;
+    Tensor gamma;
+  };
+
+  /// For maps of type `type`.
+  Tensors of(const ConvNormWeights& weights, double eps, Layout layout,
+             at::ScalarType type);
+
+  /// Of dL/dw' (laid as of() does it) and dL/db', which is dL/dbeta.
+  static Gradients gradients(const ConvNormWeights& weights, double eps,
+                             Layout layout, const Tensor& to_weight,
+                             const Tensor& to_bias);
+
+ private:
+  struct Source {
+    const void* data = nullptr;
+    int64_t version = -1;
+    bool operator==(const Source&) const = default;
+  };
+
+  std::mutex mutex_;
+  std::array<Source, 5> sources_;
+  Layout layout_ = Layout::kAsItIs;
+  at::ScalarType type_ = at::ScalarType::Undefined;
+  Tensors tensors_;
+};
+
+/// Calls run(kernels) with those for maps like `map`.
+template <class Run>
+void with_conv_kernels(const Tensor& map, const Run& run) {
+  for_map_type(map, [&]<class T>() {
+    run(map.is_cuda() ? cuda_conv_kernels<T>() : cpu_conv_kernels<T>());
+  });
+}
+
+}  // namespace kith
