@@ -50,7 +50,7 @@ TEST(DropPath, OfANetworkDependsOnTheSeedAlone) {
 
 TEST(SqueezeExcite, IsTheFormula) {
   torch::nn::Module owner;
-  const SqueezeExcite squeeze(owner, 4, 2, "relu", "hardsigmoid");
+  const SqueezeExcite squeeze(owner, 4, 2, Activation::kRelu, "hardsigmoid");
   owner.to(torch::kDouble);
   const auto parameters = owner.named_parameters();
   const torch::NoGradGuard no_grad;
@@ -67,10 +67,10 @@ TEST(SqueezeExcite, IsTheFormula) {
 
 TEST(Activated, IsTheFunction) {
   const Tensor x = random_normal({100}, 1);
-  EXPECT_TRUE(torch::equal(activated("relu", x.clone()), x.relu()));
-  EXPECT_LE(max_difference(activated("silu", x.clone()), x * x.sigmoid()),
+  EXPECT_TRUE(torch::equal(activated(Activation::kRelu, x.clone()), x.relu()));
+  EXPECT_LE(max_difference(activated(Activation::kSilu, x.clone()), x * x.sigmoid()),
             1e-12);
-  EXPECT_LE(max_difference(activated("hardswish", x.clone()),
+  EXPECT_LE(max_difference(activated(Activation::kHardswish, x.clone()),
                            x * (x + 3).clamp(0, 6) / 6),
             1e-12);
 }
