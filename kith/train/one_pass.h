@@ -15,6 +15,16 @@ namespace kith {
 template <size_t kLists>
 using TensorLists = std::array<std::vector<Tensor>, kLists>;
 
+/// Whether the numbers of two tensors come in the same order in memory. Strides
+/// of what has size 1 mean nothing: those of a gradient are often others.
+inline bool lie_in_one_order(const Tensor& a, const Tensor& b) {
+  if (a.sizes() != b.sizes()) return false;
+  for (int64_t i = 0; i < a.dim(); ++i) {
+    if (a.size(i) > 1 && a.stride(i) != b.stride(i)) return false;
+  }
+  return true;
+}
+
 /// Whether in_one_pass() can go over them: float32 on the CPU without gaps, and
 /// those that belong together in the same order in memory.
 template <size_t kLists>
@@ -24,8 +34,7 @@ bool lie_alike(const TensorLists<kLists>& lists) {
       const Tensor& one = list[i];
       if (!one.is_cpu() || one.scalar_type() != at::kFloat ||
           one.layout() != at::kStrided || !one.is_non_overlapping_and_dense() ||
-          one.sizes() != lists[0][i].sizes() ||
-          one.strides() != lists[0][i].strides()) {
+          !lie_in_one_order(one, lists[0][i])) {
         return false;
       }
     }
