@@ -5,7 +5,8 @@ usage: run_summary.py RUN...
        run_summary.py --self-test
 
 A step is the median of all but the first two, in which a GPU prepares itself;
-`warm` is what all steps and evaluations would take at the medians.
+of a phase that not every step has, such as `sampler`, the median of those that
+have it. `warm` is what all steps and evaluations would take at the medians.
 """
 
 import json
@@ -26,45 +27,69 @@ def read_log(run):
 def summary(run):
     """The line of a run."""
     steps, evaluations = read_log(run)
+    if not steps:
+        return f"{pathlib.Path(run).name}: no steps"
     warm = steps[2:] or steps
-    phases = {name: statistics.median(s["seconds"][name] for s in warm)
-              for name in warm[0]["seconds"]}
-    evaluation = statistics.median(e["seconds"] for e in evaluations)
+    names = list(dict.fromkeys(name for s in warm for name in s["seconds"]))
+    phases = {name: statistics.median(s["seconds"][name] for s in warm
+                                      if name in s["seconds"])
+              for name in names}
     seconds = (sum(s["seconds"]["total"] for s in steps) +
                sum(e["seconds"] for e in evaluations))
-    at_medians = (phases["total"] * len(steps) +
-                  evaluation * len(evaluations))
+    at_medians = phases["total"] * len(steps)
     peak = max(max(s["peak_mb"].values()) for s in steps)
-    metrics = evaluations[-1]["metrics"]
-    metrics = metrics.get("metrics", metrics)
-    return (f"{pathlib.Path(run).name}: "
-            f"{steps[-1]['images'] / phases['total']:.0f} images/s; step "
-            + ", ".join(f"{k} {v:.4f}" for k, v in phases.items())
-            + f" s; first step {steps[0]['seconds']['total']:.1f} s; "
-            f"evaluation {evaluation:.2f} s; {len(steps)} steps and "
-            f"{len(evaluations)} evaluations {seconds:.1f} s, warm "
-            f"{at_medians:.1f} s; memory {peak} MB; "
-            + ", ".join(f"{k} {100 * v:.2f}" for k, v in metrics.items()
-                        if isinstance(v, float)))
+    parts = [f"{steps[-1]['images'] / phases['total']:.0f} images/s",
+             "step " + ", ".join(f"{k} {v:.4f}" for k, v in phases.items())
+             + " s",
+             f"first step {steps[0]['seconds']['total']:.1f} s"]
+    metrics = {}
+    if evaluations:
+        evaluation = statistics.median(e["seconds"] for e in evaluations)
+        at_medians += evaluation * len(evaluations)
+        parts.append(f"evaluation {evaluation:.2f} s")
+        metrics = evaluations[-1]["metrics"]
+        metrics = metrics.get("metrics", metrics)
+    parts += [f"{len(steps)} steps and {len(evaluations)} evaluations "
+              f"{seconds:.1f} s, warm {at_medians:.1f} s",
+              f"memory {peak} MB"]
+    numbers = [f"{k} {100 * v:.2f}" for k, v in metrics.items()
+               if isinstance(v, float)]
+    if numbers:
+        parts.append(", ".join(numbers))
+    return f"{pathlib.Path(run).name}: " + "; ".join(parts)
 
 
-def self_test():
-    """A made-up run gives the expected line."""
+def check(records, *parts):
+    """A made-up run of these records has these parts in its line."""
     with tempfile.TemporaryDirectory() as folder:
         run = pathlib.Path(folder) / "run"
         run.mkdir()
-        records = [{"kind": "step", "images": 100,
-                    "seconds": {"loss": 0.1, "total": total},
-                    "peak_mb": {"loss": 7}} for total in (9, 2, 0.5, 0.5)]
-        records.append({"kind": "eval", "seconds": 3,
-                        "metrics": {"recall_any@1": 0.5}})
         (run / "log.jsonl").write_text(
             "\n".join(json.dumps(record) for record in records))
         line = summary(run)
-        for part in ("run: 200 images/s", "total 0.5000", "first step 9.0 s",
-                     "15.0 s, warm 5.0 s", "memory 7 MB",
-                     "recall_any@1 50.00"):
+        for part in parts:
             assert part in line, f"no '{part}' in: {line}"
+
+
+def self_test():
+    """Made-up runs give the expected lines."""
+    steps = [{"kind": "step", "images": 100,
+              "seconds": {"loss": 0.1, "total": total}, "peak_mb": {"loss": 7}}
+             for total in (9, 2, 0.5, 0.5)]
+    evaluation = {"kind": "eval", "seconds": 3,
+                  "metrics": {"recall_any@1": 0.5}}
+    check([*steps, evaluation], "run: 200 images/s", "total 0.5000",
+          "first step 9.0 s", "15.0 s, warm 5.0 s", "memory 7 MB",
+          "recall_any@1 50.00")
+    # Without evaluations.
+    check(steps, "4 steps and 0 evaluations 12.0 s, warm 2.0 s; memory 7 MB")
+    # The first step of an epoch alone says what its sampler took.
+    for number in (0, 3):
+        steps[number]["seconds"]["sampler"] = 0.25
+    check(steps, "total 0.5000, sampler 0.2500 s")
+    for step in steps[:2]:
+        check([step], "1 steps and 0 evaluations")
+    check([evaluation], "run: no steps")
 
 
 def main():

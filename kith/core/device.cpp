@@ -10,6 +10,9 @@
 #include "kith/core/detail/openblas.h"
 #include "kith/core/error.h"
 
+// Of the OpenMP that LibTorch brings; none if it computes without it.
+extern "C" void omp_set_num_threads(int threads) __attribute__((weak));
+
 namespace kith {
 
 c10::Device parse_device(const std::string& text) {
@@ -45,6 +48,12 @@ void set_threads(int64_t threads) {
   if (openblas_set_num_threads != nullptr) {
     openblas_set_num_threads(static_cast<int>(threads));
   }
+}
+
+void compute_on_this_thread_alone() {
+  // LibTorch tells OpenMP its number of threads when a thread first asks.
+  torch::get_num_threads();
+  if (omp_set_num_threads != nullptr) omp_set_num_threads(1);
 }
 
 std::string torch_description() {

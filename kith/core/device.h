@@ -14,6 +14,10 @@ c10::Device parse_device(const std::string& text);
 /// Results on the CPU are reproducible bit for bit only with the same number.
 void set_threads(int64_t threads);
 
+/// What this thread computes from now on, it computes without the help of
+/// others.
+void compute_on_this_thread_alone();
+
 /// "1.13.1", and whether it was built with CUDA and sees a GPU.
 std::string torch_description();
 

@@ -33,6 +33,16 @@ Tensor empty_rows(const Tensor& like, int64_t rows) {
   return at::empty(sizes, like.options());
 }
 
+/// `rows`, in `into` if that is given.
+Tensor put_into(const Tensor& into, const Tensor& rows) {
+  if (!into.defined()) return rows;
+  TORCH_CHECK_VALUE(
+      into.sizes() == rows.sizes() && into.scalar_type() == rows.scalar_type(),
+      "rows for ", rows.sizes(), " were given ", into.sizes());
+  if (!into.is_same(rows)) into.detach().copy_(rows);
+  return into;
+}
+
 int64_t sum_of(const std::vector<int64_t>& counts) {
   return std::accumulate(counts.begin(), counts.end(), int64_t{0});
 }
@@ -45,18 +55,29 @@ std::vector<int64_t> row_counts(const std::vector<CallHeader>& headers) {
 
 }  // namespace
 
+/// Whether an engine can put `rows` rows such as those of `like` there.
+bool Communicator::can_receive(const Tensor& into, const Tensor& like,
+                               int64_t rows) const {
+  return into.defined() && into.is_contiguous() && into.device() == device() &&
+         into.scalar_type() == like.scalar_type() && into.size(0) == rows &&
+         into.sizes().slice(1) == like.sizes().slice(1);
+}
+
 Tensor Communicator::allocate_together(const CallHeader& call,
                                        const Tensor& like, int64_t rows,
-                                       int64_t most_bytes) {
+                                       int64_t most_bytes, const Tensor& into) {
+  const auto make = [&] {
+    return can_receive(into, like, rows) ? into : empty_rows(like, rows);
+  };
   Tensor tensor;
   if (most_bytes < kLargeBytes) {
-    run(call, [&] { tensor = empty_rows(like, rows); });
+    run(call, [&] { tensor = make(); });
     return tensor;
   }
   CallHeader mine = call;
   mine.call = calls_;
   try {
-    tensor = empty_rows(like, rows);
+    tensor = make();
   } catch (const std::exception&) {
     mine.status = CallStatus::kNoMemory;
   }
@@ -70,11 +91,13 @@ Tensor Communicator::allocate_together(const CallHeader& call,
 }
 
 Tensor Communicator::gather_padded(const CallHeader& call, const Tensor& mine,
-                                   const std::vector<int64_t>& counts) {
+                                   const std::vector<int64_t>& counts,
+                                   const Tensor& into) {
   const int64_t most = *std::max_element(counts.begin(), counts.end());
   const bool is_equal = sum_of(counts) == most * size_;
   Tensor all = allocate_together(call, mine, size_ * most,
-                                 size_ * most * bytes_per_row(mine));
+                                 size_ * most * bytes_per_row(mine),
+                                 is_equal ? into : Tensor());
   run(call, [&] {
     Tensor padded = mine;
     if (mine.size(0) < most) {
@@ -112,26 +135,29 @@ Tensor Communicator::gather_one_by_one(const CallHeader& call,
   return all;
 }
 
-Tensor Communicator::all_gather(const Tensor& mine) {
+Tensor Communicator::all_gather(const Tensor& mine, const Tensor& into) {
   TORCH_CHECK_VALUE(mine.dim() > 0, "all_gather takes rows, not a scalar");
-  if (is_alone()) return mine;
   const at::NoGradGuard no_grad;
+  if (is_alone()) return put_into(into, mine);
   const Tensor rows = staged(mine);
   const CallHeader call(CallKind::kAllGather, rows);
   const std::vector<int64_t> counts = row_counts(agree(call));
   const int64_t total = sum_of(counts) * bytes_per_row(rows);
-  if (total == 0) return empty_rows(mine.detach(), sum_of(counts));
+  if (total == 0) {
+    return put_into(into, empty_rows(mine.detach(), sum_of(counts)));
+  }
   bytes_sent_ += rows.size(0) * bytes_per_row(rows) * (size_ - 1);
   const int64_t most = *std::max_element(counts.begin(), counts.end());
   const bool pads = static_cast<double>(most * size_) <=
                     kMostPadding * static_cast<double>(sum_of(counts));
-  const Tensor all = pads ? gather_padded(call, rows, counts)
+  const Tensor all = pads ? gather_padded(call, rows, counts, into)
                           : gather_one_by_one(call, rows, counts);
-  return all.to(mine.device());
+  return into.defined() ? put_into(into, all) : all.to(mine.device());
 }
 
 Tensor Communicator::exchange(const Tensor& rows,
-                              const std::vector<int64_t>& counts) {
+                              const std::vector<int64_t>& counts,
+                              const Tensor& into) {
   TORCH_CHECK_VALUE(rows.dim() > 0, "exchange takes rows, not a scalar");
   TORCH_CHECK_VALUE(static_cast<int64_t>(counts.size()) == size_,
                     "exchange takes one number of rows for each of ", size_,
@@ -141,8 +167,8 @@ Tensor Communicator::exchange(const Tensor& rows,
                         sum_of(counts) == rows.size(0),
                     "exchange: the numbers of rows for the ranks give ",
                     sum_of(counts), ", but there are ", rows.size(0));
-  if (is_alone()) return rows;
   const at::NoGradGuard no_grad;
+  if (is_alone()) return put_into(into, rows);
   Blocks blocks;
   const Tensor mine = staged(rows);
   CallHeader call(CallKind::kExchange, mine);
@@ -158,15 +184,15 @@ Tensor Communicator::exchange(const Tensor& rows,
     received += headers[r].counts[me];
     most += headers[r].rows() * width;
   }
-  if (most == 0) return empty_rows(rows.detach(), received);
+  if (most == 0) return put_into(into, empty_rows(rows.detach(), received));
   bytes_sent_ += mine.size(0) * width - blocks.send_bytes[me];
-  const Tensor result = allocate_together(call, mine, received, most);
+  const Tensor result = allocate_together(call, mine, received, most, into);
   run(call, [&] {
     blocks.send = bytes_of(mine);
     blocks.receive = bytes_of(result);
     exchange_blocks(blocks);
   });
-  return result.to(rows.device());
+  return into.defined() ? put_into(into, result) : result.to(rows.device());
 }
 
 Tensor Communicator::all_reduce(const Tensor& mine) {

@@ -71,11 +71,17 @@ class Communicator {
 
   /// The rows of all ranks, rank 0 first: [n_0, ...] and [n_1, ...] give
   /// [n_0 + n_1, ...]. Ranks may have different numbers of rows, also none.
-  Tensor all_gather(const Tensor& mine);
+  ///
+  /// `into`, if given, gets them and is returned. Nothing is copied on the way
+  /// if it is contiguous, where the engine sends from, and all ranks have as
+  /// many rows; then `mine` may lie at its own place in it.
+  Tensor all_gather(const Tensor& mine, const Tensor& into = {});
 
   /// Sends counts[r] rows of `rows` to rank r: the first to rank 0 and so on.
-  /// Returns the rows that were sent to this rank, those of rank 0 first.
-  Tensor exchange(const Tensor& rows, const std::vector<int64_t>& counts);
+  /// Returns the rows that were sent to this rank, those of rank 0 first; in
+  /// `into`, if given, which must not be where `rows` is.
+  Tensor exchange(const Tensor& rows, const std::vector<int64_t>& counts,
+                  const Tensor& into = {});
 
   /// The sum of all ranks' tensors, the same to the bit on every rank: added up
   /// in the order of a fixed tree (see LaneSum), whatever the engine.
@@ -123,6 +129,7 @@ class Communicator {
   // it becomes a RankError.
 
   /// all[r] = mine of rank r; as many bytes everywhere. all: [size, bytes]
+  /// `mine` may be all[rank()].
   virtual void gather_equal(const Tensor& mine, Tensor& all) = 0;
   virtual void exchange_blocks(Blocks& blocks) = 0;
   virtual void broadcast_from(Tensor& tensor, int64_t root) = 0;
@@ -148,10 +155,12 @@ class Communicator {
   void run(const CallHeader& call, const std::function<void()>& work);
   std::string me() const;
   Tensor staged(const Tensor& tensor) const;
+  bool can_receive(const Tensor& into, const Tensor& like, int64_t rows) const;
   Tensor allocate_together(const CallHeader& call, const Tensor& like,
-                           int64_t rows, int64_t most_bytes);
+                           int64_t rows, int64_t most_bytes,
+                           const Tensor& into = {});
   Tensor gather_padded(const CallHeader& call, const Tensor& mine,
-                       const std::vector<int64_t>& counts);
+                       const std::vector<int64_t>& counts, const Tensor& into);
   Tensor gather_one_by_one(const CallHeader& call, const Tensor& mine,
                            const std::vector<int64_t>& counts);
   /// Throws unless all ranks are about to add up tensors like this one.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include <ATen/ATen.h>
 
@@ -122,39 +123,55 @@ void LaneSum::add(Tensor lane) {
 
 Tensor LaneSum::total() {
   KITH_ASSERT(next_ == lanes_.last && !nodes_.empty());
+  if (ranks_.is_alone()) return nodes_.front().sum;
+  const Tensor sum = at::empty_like(nodes_.front().sum);
+  total_into(sum);
+  return sum;
+}
+
+void LaneSum::total_into(const Tensor& sum) {
+  KITH_ASSERT(next_ == lanes_.last && !nodes_.empty());
   const at::NoGradGuard no_grad;
-  const Tensor& first = nodes_.front().sum;
-  if (ranks_.is_alone()) return first;
+  const std::vector<Node> mine = std::exchange(nodes_, {});
+  next_ = lanes_.first;
+  const Tensor& first = mine.front().sum;
+  if (ranks_.is_alone()) {
+    if (!sum.is_alias_of(first)) sum.copy_(first);
+    return;
+  }
   const std::vector<Span> nodes = all_nodes(lanes_, ranks_.size());
   std::vector<Tensor> sums;
-  for (const Node& node : nodes_) sums.push_back(node.sum);
+  for (const Node& node : mine) sums.push_back(node.sum);
   const int64_t count = first.numel();
   const auto width = static_cast<int64_t>(first.element_size());
   if (count * width <= kSmallBytes) {
-    const Tensor mine = sums.size() == 1 ? first.unsqueeze(0) : at::stack(sums);
-    return add_up(nodes, ranks_.all_gather(mine), lanes_.count).clone();
+    const Tensor all = sums.size() == 1 ? first.unsqueeze(0) : at::stack(sums);
+    sum.copy_(add_up(nodes, ranks_.all_gather(all), lanes_.count));
+    return;
   }
 
   ranks_.agree_on_sum(first);
   // Rank r adds up the numbers [begin_of(r), begin_of(r + 1)).
   const auto begin_of = [&](int64_t r) { return count * r / ranks_.size(); };
-  const auto held = static_cast<int64_t>(nodes_.size());
+  const auto held = static_cast<int64_t>(sums.size());
   std::vector<Tensor> slices;
   std::vector<int64_t> counts;
   for (int64_t r = 0; r < ranks_.size(); ++r) {
     const int64_t length = begin_of(r + 1) - begin_of(r);
-    for (const Tensor& sum : sums) {
-      slices.push_back(sum.view({-1}).narrow(0, begin_of(r), length));
+    for (const Tensor& part : sums) {
+      slices.push_back(part.view({-1}).narrow(0, begin_of(r), length));
     }
     counts.push_back(held * length);
   }
   const Tensor send = held == 1 ? first.view({-1}) : at::cat(slices);
+  const Tensor flat = sum.view({-1});
   const int64_t length = begin_of(ranks_.rank() + 1) - begin_of(ranks_.rank());
+  // A single lane is its own sum: it comes to where that is wanted.
+  const bool is_sum = nodes.size() == 1 && !sum.is_alias_of(first);
   const Tensor received =
-      ranks_.exchange(send, counts)
+      ranks_.exchange(send, counts, is_sum ? flat : Tensor())
           .view({static_cast<int64_t>(nodes.size()), length});
-  const Tensor share = add_up(nodes, received, lanes_.count);
-  return ranks_.all_gather(share).view(first.sizes());
+  ranks_.all_gather(add_up(nodes, received, lanes_.count), flat);
 }
 
 }  // namespace kith

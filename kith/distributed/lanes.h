@@ -42,6 +42,11 @@ class LaneSum {
   /// share of the numbers and all gather the shares.
   Tensor total();
 
+  /// The same, put into `sum`, of the shape and type of a lane's tensor and
+  /// contiguous; it may be that of this rank's first lane, if it has several.
+  /// Then begins anew.
+  void total_into(const Tensor& sum);
+
  private:
   struct Node {
     int64_t begin = 0;

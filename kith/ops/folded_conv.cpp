@@ -26,7 +26,7 @@ NormFold<T> fold_of(const ConvNormWeights& w, double eps) {
 
 /// As `like` lies in memory.
 Tensor lying_as(const Tensor& like, const Tensor& tensor) {
-  if (tensor.strides() == like.strides()) return tensor;
+  if (lie_in_one_order(tensor, like)) return tensor;
   return at::empty_strided(like.sizes(), like.strides(), tensor.options())
       .copy_(tensor);
 }

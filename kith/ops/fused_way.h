@@ -53,6 +53,16 @@ T* numbers(const Tensor& tensor) {
   return tensor.defined() ? static_cast<T*>(tensor.data_ptr()) : nullptr;
 }
 
+/// Whether the numbers of two tensors come in the same order in memory. Strides
+/// of what has size 1 mean nothing: those of a gradient are often others.
+inline bool lie_in_one_order(const Tensor& a, const Tensor& b) {
+  if (a.sizes() != b.sizes()) return false;
+  for (int64_t i = 0; i < a.dim(); ++i) {
+    if (a.size(i) > 1 && a.stride(i) != b.stride(i)) return false;
+  }
+  return true;
+}
+
 /// As kernels take it: with channels last and without gaps.
 inline Tensor as_map(const Tensor& x, at::ScalarType type) {
   return x.to(type).contiguous(at::MemoryFormat::ChannelsLast);

@@ -369,8 +369,7 @@ class Walk {
     if (ranks.is_alone()) return;
     const Stretch& own = share_->own();
     if (sizes_.fields > 0) {
-      fields_.copy_(
-          ranks.all_gather(fields_.slice(0, own.item_begin, own.item_end)));
+      ranks.all_gather(fields_.slice(0, own.item_begin, own.item_end), fields_);
     }
     if (sizes_.slot_fields == 0) return;
     const auto slot_of = [&](int64_t item) {
@@ -381,8 +380,7 @@ class Walk {
     };
     const int64_t begin = slot_of(own.item_begin);
     const int64_t end = slot_of(own.item_end);
-    notes_.copy_(
-        ranks.all_gather(notes_.slice(1, begin, end).t().contiguous()).t());
+    ranks.all_gather(notes_.slice(1, begin, end).t(), notes_.t());
   }
 
   /// The rows' side of all blocks of this rank's rows.

@@ -21,14 +21,11 @@ Stretch RowShare::of_rank(int64_t rank) const {
 
 Tensor RowShare::hand_out(const Tensor& gradient) const {
   Communicator& ranks = batch_.ranks;
-  const auto put = [&](const Tensor& places, const Tensor& rows) {
-    return torch::zeros({set_.examples, rows.size(1)}, rows.options())
-        .index_copy_(0, places, rows);
-  };
   if (ranks.size() == 1) {
     // All examples are its own: no need to wait for the GPU to look.
-    return put(set_.order.narrow(0, 0, set_.examples),
-               ranks.exchange(gradient, {gradient.size(0)}));
+    return torch::empty_like(gradient).index_copy_(
+        0, set_.order.narrow(0, 0, set_.examples),
+        ranks.exchange(gradient, {gradient.size(0)}));
   }
   const Tensor order = set_.order.cpu();
   const int64_t* position = order.data_ptr<int64_t>();
@@ -55,8 +52,10 @@ Tensor RowShare::hand_out(const Tensor& gradient) const {
   const auto index = [&](const std::vector<int64_t>& list) {
     return torch::tensor(list, torch::kLong).to(gradient.device());
   };
-  return put(index(here),
-             ranks.exchange(gradient.index_select(0, index(sent)), counts));
+  const Tensor rows =
+      ranks.exchange(gradient.index_select(0, index(sent)), counts);
+  return torch::zeros({set_.examples, rows.size(1)}, rows.options())
+      .index_copy_(0, index(here), rows);
 }
 
 }  // namespace kith

@@ -11,7 +11,9 @@
 #include <torch/csrc/autograd/variable.h>
 #include <torch/torch.h>
 
+#include "kith/core/device.h"
 #include "kith/ops/stream.h"
+#include "kith/train/gradient_bucket.h"
 
 namespace kith {
 namespace {
@@ -20,111 +22,52 @@ namespace {
 /// takes a few rounds between the ranks.
 constexpr int64_t kBucketBytes = 8 << 20;
 
+/// The last bucket has at most this: all wait for it when the pass is over.
+constexpr int64_t kLastBucketBytes = 1 << 20;
+
 int64_t bytes_of_gradient(const Tensor& parameter) {
   return parameter.numel() * static_cast<int64_t>(parameter.element_size());
 }
 
-/// Of the parameter's gradient, which is where the numbers of `part` are. The
-/// optimiser is quick if it lies as the parameter does, channels last or not.
-Tensor as_gradient(const Tensor& part, const Tensor& parameter) {
-  if (!parameter.is_non_overlapping_and_dense()) return part.view_as(parameter);
-  return part.as_strided(parameter.sizes(), parameter.strides(),
-                         part.storage_offset());
+/// How many of the parameters, the first ones, are in the last bucket.
+size_t count_last(const std::vector<Tensor>& parameters) {
+  size_t count = 0;
+  int64_t bytes = 0;
+  for (; count < parameters.size(); ++count) {
+    bytes += bytes_of_gradient(parameters[count]);
+    if (bytes > kLastBucketBytes) break;
+  }
+  return count;
 }
 
-/// The numbers that as_gradient() takes.
-Tensor numbers_of(const Tensor& gradient, const Tensor& parameter) {
-  if (!parameter.is_non_overlapping_and_dense()) return gradient.reshape({-1});
-  const Tensor same = gradient.strides() == parameter.strides()
-                          ? gradient
-                          : torch::empty_like(parameter).copy_(gradient);
-  return same.as_strided({same.numel()}, {1});
+/// The parameters of each bucket, from the last ones to the first.
+std::vector<std::vector<Tensor>> cut_into_buckets(
+    const std::vector<Tensor>& parameters) {
+  const size_t last = count_last(parameters);
+  std::vector<std::vector<Tensor>> buckets;
+  int64_t bytes = 0;
+  for (size_t i = parameters.size(); i-- > 0;) {
+    if (bytes == 0) buckets.emplace_back();
+    buckets.back().push_back(parameters[i]);
+    bytes += std::max<int64_t>(1, bytes_of_gradient(parameters[i]));
+    const bool is_end =
+        i == 0 || i == last ||
+        parameters[i - 1].scalar_type() != parameters[i].scalar_type();
+    if (bytes >= kBucketBytes || is_end) bytes = 0;
+  }
+  return buckets;
 }
 
 }  // namespace
 
-/// Some of the parameters, whose gradients are sent behind each other.
-class GradientSum::Bucket {
- public:
-  Bucket(std::vector<Tensor> parameters, const Lanes& lanes,
-         Communicator& ranks)
-      : parameters_(std::move(parameters)),
-        is_one_(ranks.size() == 1),
-        has_(parameters_.size()),
-        sum_(lanes, ranks) {
-    for (const Tensor& parameter : parameters_) numbers_ += parameter.numel();
-  }
-
-  const std::vector<Tensor>& parameters() const { return parameters_; }
-
-  /// A copy of the gradients, which are gone then: all behind each other, and
-  /// for each whether there is one.
-  Tensor take() {
-    const torch::NoGradGuard no_grad;
-    std::vector<Tensor> parts;
-    std::vector<float> has;
-    for (size_t i = 0; i < parameters_.size(); ++i) {
-      Tensor& parameter = parameters_[i];
-      Tensor& grad = parameter.mutable_grad();
-      has.push_back(grad.defined() ? 1 : 0);
-      if (grad.defined()) has_[i] = 1;
-      parts.push_back(grad.defined() ? numbers_of(grad, parameter)
-                                     : torch::zeros({parameter.numel()},
-                                                    parameter.options()));
-      grad.reset();
-    }
-    const auto options = parameters_.front().options();
-    const auto count = static_cast<int64_t>(has.size());
-    const bool all = std::find(has.begin(), has.end(), 0.0F) == has.end();
-    // A copy from the host would wait for the GPU.
-    parts.push_back(all ? torch::ones({count}, options)
-                        : torch::tensor(has).to(options));
-    return torch::cat(parts);
-  }
-
-  void add(Tensor lane) { sum_.add(std::move(lane)); }
-
-  /// Between the ranks.
-  void add_up() { total_ = sum_.total(); }
-
-  void put_back() {
-    const torch::NoGradGuard no_grad;
-    if (!is_one_) {
-      const auto count = static_cast<int64_t>(parameters_.size());
-      const Tensor all = total_.narrow(0, numbers_, count).cpu().to(at::kFloat);
-      has_.assign(all.data_ptr<float>(), all.data_ptr<float>() + count);
-    }
-    int64_t begin = 0;
-    for (size_t i = 0; i < parameters_.size(); ++i) {
-      Tensor& parameter = parameters_[i];
-      if (has_[i] > 0) {
-        parameter.mutable_grad() =
-            as_gradient(total_.narrow(0, begin, parameter.numel()), parameter);
-      }
-      begin += parameter.numel();
-    }
-  }
-
-  const Tensor& total() const { return total_; }
-
- private:
-  std::vector<Tensor> parameters_;
-  int64_t numbers_ = 0;  ///< Of all gradients.
-  /// A single rank knows what has a gradient without waiting for the GPU.
-  bool is_one_;
-  std::vector<float> has_;  ///< Of each parameter: more than zero if so.
-  LaneSum sum_;
-  Tensor total_;
-};
-
-/// Sends buckets, one after another, while a backward pass fills them.
+/// Sends buckets, one after another, while a backward pass fills them. Its
+/// thread and what listens to the passes are there from the first step on.
 class GradientSum::Sender : public std::enable_shared_from_this<Sender> {
  public:
-  explicit Sender(const std::vector<std::shared_ptr<Bucket>>& buckets)
+  explicit Sender(const std::vector<std::shared_ptr<GradientBucket>>& buckets)
       : device_(buckets.front()->parameters().front().device()) {
     for (const auto& bucket : buckets) {
-      entries_.push_back(
-          {bucket, bucket->parameters().size(), {}, {}, {}, false});
+      entries_.push_back({bucket, 0, {}, {}, false, false});
     }
   }
 
@@ -142,28 +85,38 @@ class GradientSum::Sender : public std::enable_shared_from_this<Sender> {
     thread_ = std::thread([this] { send(); });
   }
 
+  /// From now on gradients count.
+  void begin_pass() {
+    for (Entry& entry : entries_) {
+      entry.missing = entry.bucket->parameters().size();
+      entry.is_taken = false;
+    }
+    sent_ = 0;
+    is_listening_ = true;
+  }
+
   /// The pass is over: what it did not come to is sent too.
   void finish() {
-    nodes_.clear();
+    is_listening_ = false;
     for (Entry& entry : entries_) {
       if (!entry.is_taken) take(entry);
     }
-    thread_.join();
-    if (error_) std::rethrow_exception(error_);
-    for (const Entry& entry : entries_) {
-      entry.sent.wait();
-      use_on_this_stream(entry.bucket->total());
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return sent_ == entries_.size() || error_; });
     }
+    if (error_) std::rethrow_exception(error_);
+    for (const Entry& entry : entries_) entry.sent.wait();
   }
 
  private:
   struct Entry {
-    std::shared_ptr<Bucket> bucket;
+    std::shared_ptr<GradientBucket> bucket;
     size_t missing;  ///< Gradients.
-    Tensor gradients;
     StreamPoint taken;
     StreamPoint sent;
-    bool is_taken;
+    bool is_taken;  ///< In this pass.
+    bool is_ready;  ///< And not yet sent; with the lock.
   };
 
   struct Hook : torch::autograd::FunctionPostHook {
@@ -182,38 +135,48 @@ class GradientSum::Sender : public std::enable_shared_from_this<Sender> {
   };
 
   void count(Entry& entry) {
-    if (--entry.missing == 0) take(entry);
+    if (is_listening_ && --entry.missing == 0) take(entry);
   }
 
   void take(Entry& entry) {
-    Tensor gradients = entry.bucket->take();
+    entry.bucket->take();
+    entry.is_taken = true;
     StreamPoint taken(device_);
     const std::lock_guard lock(mutex_);
-    entry.gradients = std::move(gradients);
     entry.taken = taken;
-    entry.is_taken = true;
-    changed_.notify_one();
+    entry.is_ready = true;
+    changed_.notify_all();
   }
 
   void send() {
     try {
+      // Its own threads would make more than there are cores.
+      if (device_.is_cpu()) compute_on_this_thread_alone();
       const OwnStream beside(device_);
-      for (Entry& entry : entries_) {
-        Tensor gradients;
+      for (const Entry& entry : entries_) entry.bucket->use_on_this_stream();
+      for (size_t next = 0;; next = (next + 1) % entries_.size()) {
+        Entry& entry = entries_[next];
+        StreamPoint taken;
         {
           std::unique_lock lock(mutex_);
-          changed_.wait(lock, [&] { return entry.is_taken || is_stopped_; });
+          changed_.wait(lock, [&] { return entry.is_ready || is_stopped_; });
           if (is_stopped_) return;
-          gradients = std::exchange(entry.gradients, Tensor());
+          entry.is_ready = false;
+          taken = entry.taken;
         }
-        entry.taken.wait();
-        use_on_this_stream(gradients);
-        entry.bucket->add(std::move(gradients));
+        taken.wait();
+        entry.bucket->add();
         entry.bucket->add_up();
-        entry.sent = StreamPoint(device_);
+        StreamPoint sent(device_);
+        const std::lock_guard lock(mutex_);
+        entry.sent = sent;
+        ++sent_;
+        changed_.notify_all();
       }
     } catch (...) {
+      const std::lock_guard lock(mutex_);
       error_ = std::current_exception();
+      changed_.notify_all();
     }
   }
 
@@ -223,7 +186,7 @@ class GradientSum::Sender : public std::enable_shared_from_this<Sender> {
     {
       const std::lock_guard lock(mutex_);
       is_stopped_ = true;
-      changed_.notify_one();
+      changed_.notify_all();
     }
     if (thread_.joinable()) thread_.join();
   }
@@ -231,48 +194,80 @@ class GradientSum::Sender : public std::enable_shared_from_this<Sender> {
   c10::Device device_;
   std::vector<Entry> entries_;
   std::vector<std::shared_ptr<torch::autograd::Node>> nodes_;
+  bool is_listening_ = false;
   std::thread thread_;
   std::mutex mutex_;
   std::condition_variable changed_;
+  size_t sent_ = 0;  ///< Buckets, in this pass.
   bool is_stopped_ = false;
   std::exception_ptr error_;
 };
 
 GradientSum::GradientSum(const std::vector<Tensor>& parameters,
-                         const Lanes& lanes, Communicator& ranks) {
-  std::vector<Tensor> some;
-  int64_t bytes = 0;
-  for (size_t i = parameters.size(); i-- > 0;) {
-    some.push_back(parameters[i]);
-    bytes += bytes_of_gradient(parameters[i]);
-    const bool is_last = i == 0 || parameters[i - 1].scalar_type() !=
-                                       parameters[i].scalar_type();
-    if (bytes < kBucketBytes && !is_last) continue;
+                         const Lanes& lanes, Communicator& ranks)
+    : parameters_(parameters) {
+  for (const Tensor& parameter : parameters) {
+    strides_.push_back(parameter.strides().vec());
+  }
+  for (std::vector<Tensor>& some : cut_into_buckets(parameters)) {
     buckets_.push_back(
-        std::make_shared<Bucket>(std::exchange(some, {}), lanes, ranks));
-    bytes = 0;
+        std::make_shared<GradientBucket>(std::move(some), lanes, ranks));
   }
 }
 
 GradientSum::~GradientSum() = default;
 
+bool GradientSum::is_of(const std::vector<Tensor>& parameters) const {
+  if (parameters.size() != parameters_.size()) return false;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (!parameters[i].is_same(parameters_[i]) ||
+        parameters[i].strides() != at::IntArrayRef(strides_[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
 void GradientSum::add_lane() {
-  for (const auto& bucket : buckets_) bucket->add(bucket->take());
+  for (const auto& bucket : buckets_) {
+    bucket->take();
+    bucket->add();
+  }
 }
 
 void GradientSum::begin_last_pass() {
   if (buckets_.empty()) return;
-  sender_ = std::make_shared<Sender>(buckets_);
-  sender_->start();
+  if (!sender_) {
+    sender_ = std::make_shared<Sender>(buckets_);
+    sender_->start();
+  }
+  sends_early_ = true;
+  sender_->begin_pass();
 }
 
 void GradientSum::finish() {
-  if (sender_) {
+  if (std::exchange(sends_early_, false)) {
     sender_->finish();
   } else {
     for (const auto& bucket : buckets_) bucket->add_up();
   }
-  for (const auto& bucket : buckets_) bucket->put_back();
+  put_back();
+}
+
+void GradientSum::put_back() {
+  const torch::NoGradGuard no_grad;
+  std::vector<Tensor> flags;
+  for (const auto& bucket : buckets_) {
+    const Tensor own = bucket->flags();
+    if (own.defined()) flags.push_back(own.to(at::kFloat));
+  }
+  // The host waits once, and a single rank never.
+  const Tensor has = flags.empty() ? Tensor() : torch::cat(flags).cpu();
+  const float* next = flags.empty() ? nullptr : has.data_ptr<float>();
+  for (const auto& bucket : buckets_) {
+    bucket->put_back(next);
+    if (next != nullptr) next += bucket->parameters().size();
+  }
 }
 
 }  // namespace kith

@@ -7,12 +7,19 @@
 
 namespace kith {
 
-/// Adds up the gradients that the lanes of a step give for the same parameters.
-/// The sum is that of LaneSum, the same to the bit for any number of ranks.
+class GradientBucket;
+
+/// Adds up the gradients that the lanes of a step give for the same parameters,
+/// in one step after another. The sum is that of LaneSum, the same to the bit
+/// for any number of ranks.
 ///
 /// Parameters that follow each other are sent together, the last ones first:
 /// backward passes come to them first. So what the last pass has finished is
-/// on its way while that still runs, by a thread of its own.
+/// on its way while that still runs, by a thread of its own. The first
+/// parameters, for which nobody has anything else to do, are few.
+///
+/// Gradients that finish() has given lie in memory that the next step uses
+/// again. After an exception it cannot be used any more.
 class GradientSum {
  public:
   /// Of parameters that share their device. `ranks` must outlive it.
@@ -21,6 +28,9 @@ class GradientSum {
   ~GradientSum();
   GradientSum(const GradientSum&) = delete;
   GradientSum& operator=(const GradientSum&) = delete;
+
+  /// Whether it is one of these, as they lie in memory now.
+  bool is_of(const std::vector<Tensor>& parameters) const;
 
   /// Takes the gradients that this rank's next lane has given, and leaves none.
   void add_lane();
@@ -35,11 +45,15 @@ class GradientSum {
   void finish();
 
  private:
-  class Bucket;
   class Sender;
 
-  std::vector<std::shared_ptr<Bucket>> buckets_;  ///< In the order of sending.
-  std::shared_ptr<Sender> sender_;                ///< Null: sent by finish().
+  void put_back();
+
+  std::vector<Tensor> parameters_;
+  std::vector<std::vector<int64_t>> strides_;
+  std::vector<std::shared_ptr<GradientBucket>> buckets_;  ///< As they are sent.
+  std::shared_ptr<Sender> sender_;  ///< Null: sent by finish() until now.
+  bool sends_early_ = false;        ///< In this step.
 };
 
 }  // namespace kith

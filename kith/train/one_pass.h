@@ -7,6 +7,7 @@
 #include <ATen/Parallel.h>
 
 #include "kith/core/tensor.h"
+#include "kith/ops/fused_way.h"
 #include "kith/ops/optimizer_kernels.h"
 
 namespace kith {
@@ -27,8 +28,7 @@ bool lie_alike(const TensorLists<kLists>& lists) {
       if (one.device() != lists[0][0].device() ||
           !(one.is_cpu() || one.is_cuda()) || one.scalar_type() != at::kFloat ||
           one.layout() != at::kStrided || !one.is_non_overlapping_and_dense() ||
-          one.sizes() != lists[0][i].sizes() ||
-          one.strides() != lists[0][i].strides()) {
+          !lie_in_one_order(one, lists[0][i])) {
         return false;
       }
     }

@@ -32,7 +32,7 @@ Part part_of(const GroupOptions& options, const std::string& name) {
 /// In the order in which the numbers of `parameter` lie in memory, which makes
 /// a step one pass over both.
 Tensor laid_as(const Tensor& gradient, const Tensor& parameter) {
-  if (gradient.strides() == parameter.strides()) return gradient;
+  if (lie_in_one_order(gradient, parameter)) return gradient;
   return torch::empty_like(parameter).copy_(gradient);
 }
 

@@ -103,7 +103,12 @@ TrainingStep::TrainingStep(const StepParts& parts, const TrainOptions& options,
     }
     if (in_step_) lanes_.back().keep_step(parts.cut.ranks());
   }
+  for (const auto& [name, weight] : parts.net.weights()) {
+    weights_.push_back(weight);
+  }
 }
+
+TrainingStep::~TrainingStep() = default;
 
 int64_t TrainingStep::chunks() const {
   int64_t count = 0;
@@ -296,11 +301,8 @@ void TrainingStep::back_propagate(const Tensor& gradient,
     lanes_.front().backward(gradient);
     return;
   }
-  std::vector<Tensor> weights;
-  for (const auto& [name, weight] : parts_.net.weights()) {
-    if (weight.requires_grad()) weights.push_back(weight);
-  }
-  GradientSum sum(weights, lanes.lanes, lanes.ranks);
+  // Not a member meanwhile: what throws leaves none.
+  std::unique_ptr<GradientSum> sum = take_sum(lanes);
   // Batch norm in step uses the ranks during the pass.
   const bool sends_early = !lanes.ranks.is_alone() && !in_step_;
   for (size_t i = 0; i < lanes_.size(); ++i) {
@@ -309,14 +311,15 @@ void TrainingStep::back_propagate(const Tensor& gradient,
     const Tensor own = gradient.slice(0, lane.begin, lane.end);
     if (i + 1 < lanes_.size() || !sends_early) {
       if (has_pictures) lanes_[i].backward(own);
-      sum.add_lane();
+      sum->add_lane();
     } else if (has_pictures) {
-      lanes_[i].backward(own, [&] { sum.begin_last_pass(); });
+      lanes_[i].backward(own, [&] { sum->begin_last_pass(); });
     } else {
-      sum.begin_last_pass();
+      sum->begin_last_pass();
     }
   }
-  sum.finish();
+  sum->finish();
+  sum_ = std::move(sum);
   if (lanes.ranks.is_alone()) return;
   // Every rank has the whole gradient of what the loss learns; but a GPU may
   // add up in any order, and ranks must not drift apart.
@@ -324,6 +327,18 @@ void TrainingStep::back_propagate(const Tensor& gradient,
     Tensor grad = learnt.grad();
     if (grad.defined()) lanes.ranks.broadcast(grad);
   }
+}
+
+/// That of the step before, unless other weights want gradients now: parts of
+/// the network begin to train after some epochs.
+std::unique_ptr<GradientSum> TrainingStep::take_sum(const BatchLanes& lanes) {
+  std::vector<Tensor> wanting;
+  for (const Tensor& weight : weights_) {
+    if (weight.requires_grad()) wanting.push_back(weight);
+  }
+  if (sum_ && sum_->is_of(wanting)) return std::move(sum_);
+  sum_ = nullptr;  // before there is another
+  return std::make_unique<GradientSum>(wanting, lanes.lanes, lanes.ranks);
 }
 
 /// Where and how far the pictures of this step are mixed, if they are.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -16,6 +17,8 @@
 #include "kith/train/weight_average.h"
 
 namespace kith {
+
+class GradientSum;
 
 /// Measures the phases of a step one after another.
 class PhaseMeter {
@@ -56,6 +59,9 @@ class TrainingStep {
  public:
   TrainingStep(const StepParts& parts, const TrainOptions& options,
                c10::Device device);
+  ~TrainingStep();
+  TrainingStep(const TrainingStep&) = delete;
+  TrainingStep& operator=(const TrainingStep&) = delete;
 
   /// Takes the step that comes next in `state`, of an epoch of
   /// `steps_in_epoch`, and counts it there. `batch` as Epoch::next() gives
@@ -78,6 +84,7 @@ class TrainingStep {
   BatchCut::Lane lane_of(size_t own, int64_t count) const;
   bool halve_sub_batch(int64_t count);
   void back_propagate(const Tensor& gradient, const BatchLanes& lanes);
+  std::unique_ptr<GradientSum> take_sum(const BatchLanes& lanes);
   void compute_gradients(const Batch& batch, const RunState& state,
                          StepRecord& record, PhaseMeter& meter);
   std::optional<Mixup> draw_mixup_of(const RunState& state) const;
@@ -88,7 +95,9 @@ class TrainingStep {
   StepParts parts_;
   TrainOptions options_;
   c10::Device device_;
-  std::vector<Multistage> lanes_;  ///< This rank's.
+  std::vector<Multistage> lanes_;     ///< This rank's.
+  std::vector<Tensor> weights_;       ///< Of the network.
+  std::unique_ptr<GradientSum> sum_;  ///< Of the step before; null: none.
   bool in_step_;         ///< Ranks share the statistics of batch norm.
   bool halved_ = false;  ///< Memory ran out once.
 };

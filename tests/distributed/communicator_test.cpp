@@ -79,6 +79,49 @@ TEST(Communicator, GathersDifferentNumbersOfRows) {
   }
 }
 
+TEST(Communicator, PutsRowsIntoWhatItIsGiven) {
+  Tensor kept = torch::empty({3, 2});
+  EXPECT_TRUE(alone().all_gather(rows_of(0, 3), kept).is_same(kept));
+  EXPECT_TRUE(kept.equal(rows_of(0, 3)));
+  for (const int64_t size : {1, 3}) {
+    for (const int64_t extra : {0, 1}) {  // of the last rank
+      for (const int64_t count : {2, 200'000}) {
+        expect_no_errors(size, [&](Communicator& ranks) {
+          const auto rows_of_rank = [&](int64_t rank) {
+            return rows_of(rank, count + (rank + 1 == size ? extra : 0));
+          };
+          std::vector<Tensor> parts;
+          for (int64_t r = 0; r < size; ++r) parts.push_back(rows_of_rank(r));
+          const Tensor expected = torch::cat(parts);
+          const Tensor mine = rows_of_rank(ranks.rank());
+          const Tensor into = torch::zeros_like(expected);
+          EXPECT_TRUE(ranks.all_gather(mine, into).is_same(into));
+          EXPECT_TRUE(into.equal(expected));
+          // At their own place already; and with gaps.
+          Tensor own =
+              into.zero_().narrow(0, count * ranks.rank(), mine.size(0));
+          own.copy_(mine);
+          ranks.all_gather(own, into);
+          EXPECT_TRUE(into.equal(expected));
+          const Tensor turned = torch::zeros({2, expected.size(0)}).t();
+          ranks.all_gather(mine, turned);
+          EXPECT_TRUE(turned.equal(expected));
+          std::vector<int64_t> counts(static_cast<size_t>(size), 0);
+          counts[0] = mine.size(0);
+          const Tensor sent = ranks.is_first() ? into.zero_() : Tensor();
+          const Tensor got = ranks.exchange(mine, counts, sent);
+          EXPECT_EQ(got.is_same(into), ranks.is_first());
+          EXPECT_TRUE(!ranks.is_first() || into.equal(expected));
+        });
+      }
+    }
+  }
+  expect_no_errors(2, [](Communicator& ranks) {
+    EXPECT_THROW(ranks.all_gather(torch::zeros({2, 3}), torch::zeros({3, 3})),
+                 c10::ValueError);
+  });
+}
+
 TEST(Communicator, GathersMoreThanAMegabyte) {
   expect_no_errors(2, [](Communicator& ranks) {
     const int64_t count = ranks.is_first() ? 300'000 : 3;

@@ -95,6 +95,32 @@ TEST(LaneSum, SendsOneTensorWhateverTheNumberOfLanes) {
   }
 }
 
+TEST(LaneSum, BeginsAnewAfterATotalThatIsKept) {
+  for (const int64_t count : {8, 20'000}) {
+    for (const int64_t size : {1, 2, 4}) {
+      for (const int64_t lanes : {size, int64_t{4}}) {
+        const auto errors = errors_of_ranks(size, [&](Communicator& ranks) {
+          const Lanes mine(lanes, ranks);
+          LaneSum sum(mine, ranks);
+          const Tensor kept = torch::empty({count});
+          for (const int64_t step : {1, 2}) {
+            for (int64_t lane = mine.first; lane < mine.last; ++lane) {
+              const Tensor one = torch::full({count}, step * (lane + 1.0F));
+              const bool is_several = mine.last - mine.first > 1;
+              const bool takes_its_place = is_several && lane == mine.first;
+              sum.add(takes_its_place ? kept.copy_(one) : one);
+            }
+            sum.total_into(kept);
+            EXPECT_TRUE(kept.equal(
+                torch::full({count}, step * lanes * (lanes + 1) / 2.0F)));
+          }
+        });
+        EXPECT_THAT(errors, testing::Each(""));
+      }
+    }
+  }
+}
+
 TEST(LaneSum, AllReduceLeavesItsTensor) {
   for (const int64_t count : {5, 50'000}) {
     const auto errors = errors_of_ranks(3, [&](Communicator& ranks) {

@@ -52,9 +52,12 @@ Tensor rows_of(int64_t rank, int64_t count, torch::ScalarType type) {
 void check_gather(Communicator& ranks) {
   for (const auto type : {torch::kFloat, torch::kDouble, torch::kHalf,
                           torch::kBFloat16, torch::kLong, torch::kBool}) {
-    // Equal, nearly equal, only the last has any, none has, many.
+    // Equal, the same of many, nearly equal, only the last has any, none has,
+    // many.
     const std::vector<std::function<int64_t(int64_t)>> cases = {
-        [](int64_t) { return 3; }, [](int64_t r) { return 5 + r; },
+        [](int64_t) { return 3; },
+        [](int64_t) { return 40'000; },
+        [](int64_t r) { return 5 + r; },
         [&](int64_t r) { return r + 1 == ranks.size() ? 4 : 0; },
         [](int64_t) { return 0; },
         [](int64_t r) { return r == 0 ? 200'000 : 7; }};

@@ -68,8 +68,9 @@ TEST(SqueezeExcite, IsTheFormula) {
 TEST(Activated, IsTheFunction) {
   const Tensor x = random_normal({100}, 1);
   EXPECT_TRUE(torch::equal(activated(Activation::kRelu, x.clone()), x.relu()));
-  EXPECT_LE(max_difference(activated(Activation::kSilu, x.clone()), x * x.sigmoid()),
-            1e-12);
+  EXPECT_LE(
+      max_difference(activated(Activation::kSilu, x.clone()), x * x.sigmoid()),
+      1e-12);
   EXPECT_LE(max_difference(activated(Activation::kHardswish, x.clone()),
                            x * (x + 3).clamp(0, 6) / 6),
             1e-12);

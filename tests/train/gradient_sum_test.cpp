@@ -77,6 +77,60 @@ TEST(GradientSum, IsTheSameToTheBitHoweverItIsSent) {
   }
 }
 
+/// One object adds up step after step, in which other parameters take part.
+TEST(GradientSum, ServesManySteps) {
+  const auto steps_of = [](Communicator& ranks, int64_t count, Sent sent) {
+    const Net net;
+    const Lanes lanes(count, ranks);
+    GradientSum sum(net.all, lanes, ranks);
+    std::vector<Tensor> gradients;
+    for (const int64_t step : {0, 1, 2}) {
+      for (int64_t lane = lanes.first; lane < lanes.last; ++lane) {
+        // Lane 2 has the only gradient of a parameter, but in step 1.
+        const Tensor loss = net.loss_of(step == 1 ? lane + 3 : lane) * step;
+        const bool is_early = sent == Sent::kEarly && lane + 1 == lanes.last;
+        if (is_early) sum.begin_last_pass();
+        loss.backward();
+        if (!is_early) sum.add_lane();
+      }
+      sum.finish();
+      for (const Tensor& parameter : net.all) {
+        const Tensor& grad = parameter.grad();
+        gradients.push_back(grad.defined() ? grad.clone() : grad);
+        parameter.mutable_grad().reset();
+      }
+      EXPECT_TRUE(sum.is_of(net.all));
+    }
+    EXPECT_FALSE(sum.is_of({net.all[0], net.all[1]}));
+    return gradients;
+  };
+  const std::vector<Tensor> one = steps_of(alone(), 4, Sent::kAtTheEnd);
+  EXPECT_TRUE(one[6].defined());
+  EXPECT_FALSE(one[7 + 6].defined());
+  EXPECT_TRUE(one[14 + 6].equal(torch::full({4}, 6.0F)));
+  for (const int64_t size : {1, 2, 4}) {
+    for (const Sent sent : {Sent::kAtTheEnd, Sent::kEarly}) {
+      SCOPED_TRACE(std::to_string(size) + " ranks");
+      const auto found = on_ranks<std::vector<Tensor>>(
+          size, [&](Communicator& ranks) { return steps_of(ranks, 4, sent); });
+      for (const std::vector<Tensor>& gradients : found) {
+        ASSERT_EQ(gradients.size(), one.size());
+        for (size_t i = 0; i < one.size(); ++i) {
+          ASSERT_EQ(gradients[i].defined(), one[i].defined()) << i;
+          if (!one[i].defined()) continue;
+          EXPECT_TRUE(gradients[i].equal(one[i])) << i;
+        }
+      }
+    }
+  }
+  // A lane a rank.
+  const Net net;
+  net.loss_of(0).backward();
+  const auto single = on_ranks<std::vector<Tensor>>(
+      1, [&](Communicator& ranks) { return steps_of(ranks, 1, Sent::kEarly); });
+  EXPECT_TRUE(single[0][14].equal(2 * net.all[0].grad()));
+}
+
 /// A gradient lies in memory as its parameter does, and is of its type: an
 /// optimiser is slow, or wrong, with others.
 TEST(GradientSum, LiesAsTheParameterDoes) {

@@ -36,9 +36,10 @@ class C10dRank : public Communicator {
   /// done.
   virtual bool is_done(C10dWork& work, std::chrono::milliseconds time) = 0;
 
- private:
   void gather_equal(const Tensor& mine, Tensor& all) override;
   void exchange_blocks(Blocks& blocks) override;
+
+ private:
   void broadcast_from(Tensor& tensor, int64_t root) override;
   void set_timeout(std::chrono::milliseconds timeout) override;
   std::string who_is_missing() override;

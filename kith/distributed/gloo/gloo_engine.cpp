@@ -42,6 +42,22 @@ class GlooRank final : public C10dRank {
     return Gloo::createDeviceForHostname(store().own_ip());
   }
 
+  /// LibTorch's all_gather copies what it got, from this size on with OpenMP.
+  /// On gloo's threads, which stay, that makes more threads than there are
+  /// cores, and OpenMP then lets all of them sleep at once when they wait: the
+  /// whole training was an eighth slower. All to all needs no copies.
+  void gather_equal(const Tensor& mine, Tensor& all) override {
+    constexpr int64_t kParallelBytes = 1 << 15;
+    if (mine.numel() < kParallelBytes) {
+      C10dRank::gather_equal(mine, all);
+      return;
+    }
+    const std::vector<int64_t> bytes(static_cast<size_t>(size()), mine.numel());
+    Blocks blocks{size() == 1 ? mine : mine.repeat({size()}), bytes,
+                  all.view({-1}), bytes};
+    exchange_blocks(blocks);
+  }
+
   bool is_done(C10dWork& work, std::chrono::milliseconds time) override {
     try {
       return work.wait(time);
