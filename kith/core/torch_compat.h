@@ -39,6 +39,7 @@ class Autocast {
   static bool is_enabled() {
     return at::autocast::is_autocast_enabled(at::kCUDA);
   }
+  static bool is_bfloat16() { return is_enabled() && type() == at::kBFloat16; }
 
  private:
   static at::ScalarType type() {
@@ -50,6 +51,7 @@ class Autocast {
   }
 #else
   static bool is_enabled() { return at::autocast::is_enabled(); }
+  static bool is_bfloat16() { return is_enabled() && type() == at::kBFloat16; }
 
  private:
   static at::ScalarType type() {

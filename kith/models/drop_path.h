@@ -7,14 +7,20 @@
 
 namespace kith {
 
+/// [count] factors of samples: zero for a `rate` of them, each drawn by itself,
+/// and 1 / (1 - rate) for the others.
+inline Tensor drop_path_factors(int64_t count, double rate,
+                                const at::TensorOptions& like) {
+  return at::empty({count}, like).bernoulli_(1 - rate).div_(1 - rate);
+}
+
 /// Stochastic depth (Huang et al., ECCV 2016) of what a block adds to its input
-/// in training: zero for a `rate` of the samples, each drawn by itself, and
-/// divided by 1 - rate for the others. [N, ...] -> the same.
+/// in training: times such factors. [N, ...] -> the same.
 inline Tensor drop_path(const Tensor& x, double rate, bool training) {
   if (!training || rate == 0) return x;
   std::vector<int64_t> shape(static_cast<size_t>(x.dim()), 1);
   shape[0] = x.size(0);
-  return x * at::empty(shape, x.options()).bernoulli_(1 - rate).div_(1 - rate);
+  return x * drop_path_factors(x.size(0), rate, x.options()).view(shape);
 }
 
 /// The rate of a block: 0 for the first of them, `rate` for the last, linear

@@ -15,6 +15,8 @@
 
 namespace kith {
 
+struct RotaryAngles;
+struct TokenStream;
 class VitBlock;
 class VitAttentionPool;
 
@@ -96,6 +98,10 @@ class VisionTransformer final : public Backbone {
   void add_tokens();
   void add_output(const std::string& batch_norm);
   Tensor tokens_of(const Tensor& images, int64_t rows, int64_t columns);
+  bool takes_stream() const;
+  Tensor layers(Tensor x, const RotaryAngles& rotary, const Mixing& mixing);
+  Tensor stream(TokenStream tokens, const RotaryAngles& rotary,
+                const Mixing& mixing);
   Features output_of(const Tensor& tokens, int64_t rows, int64_t columns);
   Features joined(const Tensor& patches);
 

@@ -1,22 +1,26 @@
 #include "kith/models/vit_block.h"
 
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include <torch/torch.h>
 
 #include "kith/core/torch_compat.h"
 #include "kith/models/drop_path.h"
+#include "kith/ops/token_products.h"
 
 namespace kith {
 namespace {
 
 namespace nn = torch::nn;
 
-Tensor activated(const Tensor& x, const std::string& activation) {
-  if (activation == "quick_gelu") return x * torch::sigmoid(1.702 * x);
-  if (activation == "gelu_tanh") return torch::gelu(x, "tanh");
-  if (activation == "relu6") return torch::clamp(x, 0, 6);
-  return torch::gelu(x);
+Activation activation_of(const VitOptions& options) {
+  if (options.mlp == "swiglu") return Activation::kSwiglu;
+  if (options.activation == "quick_gelu") return Activation::kQuickGelu;
+  if (options.activation == "gelu_tanh") return Activation::kGeluTanh;
+  if (options.activation == "relu6") return Activation::kRelu6;
+  return Activation::kGelu;
 }
 
 /// [N, T, parts heads d] -> parts of [N, heads, T, d]
@@ -60,37 +64,52 @@ VitAttention::VitAttention(const VitOptions& options)
   proj_ = register_module("proj", vit_linear(width, width));
 }
 
+Tensor VitAttention::qkv_bias() const {
+  const Tensor& bias = qkv_->bias;
+  if (key_bias_) return bias;
+  const int64_t width = bias.size(0) / 3;
+  const Tensor none = torch::zeros({width}, bias.options());
+  return torch::cat(
+      {bias.narrow(0, 0, width), none, bias.narrow(0, 2 * width, width)});
+}
+
 Tensor VitAttention::forward(const Tensor& x, const RotaryAngles& rotary) {
-  const int64_t width = x.size(2);
-  Tensor bias = qkv_->bias;
-  if (!key_bias_) {
-    const Tensor none = torch::zeros({width}, bias.options());
-    bias = torch::cat(
-        {bias.narrow(0, 0, width), none, bias.narrow(0, 2 * width, width)});
-  }
   const std::vector<Tensor> qkv =
-      by_head(torch::linear(x, qkv_->weight, bias), 3, heads_);
+      by_head(torch::linear(x, qkv_->weight, qkv_bias()), 3, heads_);
   return proj_(joined_heads(attention(rotary(qkv[0]), rotary(qkv[1]), qkv[2])));
 }
 
+TokenBranch VitAttention::branch(const Tensor& x, const RotaryAngles& rotary) {
+  const std::array<Tensor, 3> qkv =
+      token_heads(x, qkv_->weight, qkv_bias(), heads_);
+  const Tensor heads = attention(rotary(qkv[0]), rotary(qkv[1]), qkv[2]);
+  TokenBranch branch;
+  branch.a = token_product(joined_heads(heads), proj_->weight);
+  branch.bias = proj_->bias;
+  return branch;
+}
+
 VitMlp::VitMlp(const VitOptions& options)
-    : swiglu_(options.mlp == "swiglu"), activation_(options.activation) {
+    : activation_(activation_of(options)) {
   const int64_t hidden = options.hidden;
+  const bool gated = activation_ == Activation::kSwiglu;
   first_ = register_module(
-      "fc1", vit_linear(options.width, swiglu_ ? 2 * hidden : hidden));
+      "fc1", vit_linear(options.width, gated ? 2 * hidden : hidden));
   second_ = register_module("fc2", vit_linear(hidden, options.width));
   dropout_ = register_module("dropout", nn::Dropout(options.dropout));
 }
 
 Tensor VitMlp::forward(const Tensor& x) {
-  Tensor hidden = first_(x);
-  if (swiglu_) {
-    const std::vector<Tensor> halves = hidden.chunk(2, -1);
-    hidden = torch::silu(halves[0]) * halves[1];
-  } else {
-    hidden = activated(hidden, activation_);
-  }
-  return second_(dropout_(hidden));
+  return second_(dropout_(activated(first_(x), activation_)));
+}
+
+TokenBranch VitMlp::branch(const Tensor& x) {
+  const Tensor hidden = bias_activation(token_product(x, first_->weight),
+                                        first_->bias, activation_);
+  TokenBranch branch;
+  branch.a = token_product(hidden, second_->weight);
+  branch.bias = second_->bias;
+  return branch;
 }
 
 VitBlock::VitBlock(const VitOptions& options, double drop_path)
@@ -113,6 +132,23 @@ Tensor VitBlock::added(const Tensor& x, const Tensor& scale) {
 Tensor VitBlock::forward(const Tensor& x, const RotaryAngles& rotary) {
   const Tensor y = x + added(attention_->forward(norm1_(x), rotary), scale1_);
   return y + added(mlp_->forward(norm2_(y)), scale2_);
+}
+
+void VitBlock::add_to(TokenStream& tokens, TokenBranch branch,
+                      const Tensor& scale) {
+  branch.scale = scale;
+  if (is_training() && drop_path_ > 0) {
+    branch.factor = drop_path_factors(tokens.x.size(0), drop_path_,
+                                      tokens.x.options().requires_grad(false));
+  }
+  tokens.branch = std::move(branch);
+}
+
+void VitBlock::forward(TokenStream& tokens, const RotaryAngles& rotary) {
+  const Tensor x = tokens.norm(*norm1_, tokens.type);
+  add_to(tokens, attention_->branch(x, rotary), scale1_);
+  const Tensor y = tokens.norm(*norm2_, tokens.type);
+  add_to(tokens, mlp_->branch(y), scale2_);
 }
 
 VitAttentionPool::VitAttentionPool(const VitOptions& options)

@@ -7,8 +7,10 @@
 #include <torch/nn/modules/normalization.h>
 
 #include "kith/core/tensor.h"
+#include "kith/models/token_stream.h"
 #include "kith/models/vision_transformer.h"
 #include "kith/models/vit_positions.h"
+#include "kith/ops/bias_activation.h"
 
 namespace kith {
 
@@ -26,7 +28,12 @@ class VitAttention final : public torch::nn::Module {
   /// [N, T, width] -> [N, T, width]
   Tensor forward(const Tensor& x, const RotaryAngles& rotary);
 
+  /// The same of normed tokens in the type of products, as it is to be added.
+  TokenBranch branch(const Tensor& x, const RotaryAngles& rotary);
+
  private:
+  Tensor qkv_bias() const;
+
   int64_t heads_;
   bool key_bias_;
   torch::nn::Linear qkv_{nullptr};
@@ -40,9 +47,12 @@ class VitMlp final : public torch::nn::Module {
 
   Tensor forward(const Tensor& x);
 
+  /// The same without dropout, of normed tokens in the type of products, as it
+  /// is to be added.
+  TokenBranch branch(const Tensor& x);
+
  private:
-  bool swiglu_;
-  std::string activation_;
+  Activation activation_;
   torch::nn::Linear first_{nullptr};
   torch::nn::Linear second_{nullptr};
   torch::nn::Dropout dropout_{nullptr};
@@ -56,8 +66,13 @@ class VitBlock final : public torch::nn::Module {
 
   Tensor forward(const Tensor& x, const RotaryAngles& rotary);
 
+  /// The same of a stream, if there is no dropout. What the MLP adds waits for
+  /// the next norm.
+  void forward(TokenStream& tokens, const RotaryAngles& rotary);
+
  private:
   Tensor added(const Tensor& x, const Tensor& scale);
+  void add_to(TokenStream& tokens, TokenBranch branch, const Tensor& scale);
 
   double drop_path_;
   torch::nn::LayerNorm norm1_{nullptr};

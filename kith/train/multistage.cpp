@@ -199,7 +199,8 @@ Mixing Multistage::mixing_of(const Chunk& chunk) const {
           partners_.narrow(0, chunk.begin, chunk.count) - chunk.begin};
 }
 
-Tensor Multistage::forward(size_t chunk, const Tensor& pixels) const {
+Tensor Multistage::forward(size_t chunk, const Tensor& pixels) {
+  const RoundedWeights::Use once_a_batch(rounded_);
   const int64_t number = first_ + static_cast<int64_t>(chunk);
   torch::manual_seed(Rng(seed_, Stream::kStep, {number}).next());
   return network_(pixels, mixing_of(chunks_[chunk]));
@@ -293,6 +294,7 @@ void Multistage::backward(const Tensor& gradient,
 void Multistage::drop() {
   graphs_.clear();
   parts_.clear();
+  rounded_.clear();
 }
 
 bool Multistage::halve_sub_batch() {

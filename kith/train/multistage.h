@@ -10,6 +10,7 @@
 #include "kith/core/tensor.h"
 #include "kith/distributed/communicator.h"
 #include "kith/models/embedding_net.h"
+#include "kith/ops/rounded_weights.h"
 
 namespace kith {
 
@@ -142,7 +143,7 @@ class Multistage {
   Upload start_upload(size_t chunk) const;
   Tensor draw_all_partners(const Mixup& mixup) const;
   Mixing mixing_of(const Chunk& chunk) const;
-  Tensor forward(size_t chunk, const Tensor& pixels) const;
+  Tensor forward(size_t chunk, const Tensor& pixels);
   bool fits(int64_t numbers) const;
   int64_t memory_in_use() const;
 
@@ -163,6 +164,7 @@ class Multistage {
   int64_t first_ = 0;  ///< The number of the first chunk.
   std::optional<Mixup> mixup_;
   Tensor partners_;
+  RoundedWeights rounded_;           ///< Of all chunks of the batch.
   int64_t kept_ = 0;                 ///< The first chunks keep their graphs.
   std::vector<Tensor> graphs_;       ///< Their outputs.
   double graph_bytes_a_number_ = 0;  ///< The most that was seen.

@@ -1,9 +1,11 @@
 #include <cmath>
+#include <optional>
 
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
 #include "kith/models/drop_path.h"
+#include "kith/models/token_stream.h"
 #include "kith/models/vision_transformer.h"
 #include "kith/models/vit_block.h"
 #include "kith/models/vit_names.h"
@@ -48,6 +50,14 @@ void start_patches(nn::Conv2dImpl& patches) {
 
 int64_t features_of(const VitOptions& options) {
   return options.projection > 0 ? options.projection : options.width;
+}
+
+/// Which of mix_points() lie behind a block.
+std::vector<int64_t> mixed_after(size_t block, size_t blocks) {
+  std::vector<int64_t> points;
+  if (block + 1 == blocks / 4) points.push_back(1);
+  if (block + 1 == blocks / 2) points.push_back(2);
+  return points;
 }
 
 void describe_blocks(VitOptions& o, OptionSet& set) {
@@ -252,13 +262,42 @@ Features VisionTransformer::run(const Tensor& images, const Mixing& mixing) {
     rotary = {rows, columns, options_.width / options_.heads,
               options_.rotary_base, norm_->weight.options()};
   }
-  Tensor x = tokens_of(images, rows, columns);  // [N, T, width]
+  const Tensor x = tokens_of(images, rows, columns);  // [N, T, width]
+  const auto type = takes_stream() ? stream_type(x) : std::nullopt;
+  return output_of(
+      type ? stream({x, {}, *type}, rotary, mixing) : layers(x, rotary, mixing),
+      rows, columns);
+}
+
+/// Whether kernels know these widths, and what happens between products.
+bool VisionTransformer::takes_stream() const {
+  return options_.width % 8 == 0 && options_.hidden % 8 == 0 &&
+         !(is_training() && options_.dropout > 0);
+}
+
+/// The blocks and the norm behind them, layer by layer.
+Tensor VisionTransformer::layers(Tensor x, const RotaryAngles& rotary,
+                                 const Mixing& mixing) {
   for (size_t i = 0; i < blocks_.size(); ++i) {
     x = blocks_[i]->forward(x, rotary);
-    if (i + 1 == blocks_.size() / 4) x = mixing(1, x);
-    if (i + 1 == blocks_.size() / 2) x = mixing(2, x);
+    for (const int64_t point : mixed_after(i, blocks_.size())) {
+      x = mixing(point, x);
+    }
   }
-  return output_of(norm_(x), rows, columns);
+  return norm_(x);
+}
+
+Tensor VisionTransformer::stream(TokenStream tokens, const RotaryAngles& rotary,
+                                 const Mixing& mixing) {
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    blocks_[i]->forward(tokens, rotary);
+    for (const int64_t point : mixed_after(i, blocks_.size())) {
+      if (mixing.point != point) continue;
+      tokens.settle();
+      tokens.x = mixing(point, tokens.x);
+    }
+  }
+  return tokens.norm(*norm_, tokens.x.scalar_type());
 }
 
 Features VisionTransformer::output_of(const Tensor& tokens, int64_t rows,

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "kith/core/tensor.h"
+#include "kith/ops/token_kernels.h"
+
+namespace kith {
+
+/// f(u + bias) of the product u [..., width] of a linear layer without its
+/// bias [width]; with SwiGLU silu(u1 + bias1) (u2 + bias2) of the halves,
+/// [..., width / 2]. The bias may be of a wider type than u. One pass over
+/// memory forward and one back, both with the same bits every time.
+Tensor bias_activation(const Tensor& u, const Tensor& bias,
+                       Activation activation);
+
+/// The same by operations of LibTorch, of x = u + bias.
+Tensor activated(const Tensor& x, Activation activation);
+
+}  // namespace kith
