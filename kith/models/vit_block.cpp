@@ -15,12 +15,12 @@ namespace {
 
 namespace nn = torch::nn;
 
-Activation activation_of(const VitOptions& options) {
-  if (options.mlp == "swiglu") return Activation::kSwiglu;
-  if (options.activation == "quick_gelu") return Activation::kQuickGelu;
-  if (options.activation == "gelu_tanh") return Activation::kGeluTanh;
-  if (options.activation == "relu6") return Activation::kRelu6;
-  return Activation::kGelu;
+TokenActivation activation_of(const VitOptions& options) {
+  if (options.mlp == "swiglu") return TokenActivation::kSwiglu;
+  if (options.activation == "quick_gelu") return TokenActivation::kQuickGelu;
+  if (options.activation == "gelu_tanh") return TokenActivation::kGeluTanh;
+  if (options.activation == "relu6") return TokenActivation::kRelu6;
+  return TokenActivation::kGelu;
 }
 
 /// [N, T, parts heads d] -> parts of [N, heads, T, d]
@@ -92,7 +92,7 @@ TokenBranch VitAttention::branch(const Tensor& x, const RotaryAngles& rotary) {
 VitMlp::VitMlp(const VitOptions& options)
     : activation_(activation_of(options)) {
   const int64_t hidden = options.hidden;
-  const bool gated = activation_ == Activation::kSwiglu;
+  const bool gated = activation_ == TokenActivation::kSwiglu;
   first_ = register_module(
       "fc1", vit_linear(options.width, gated ? 2 * hidden : hidden));
   second_ = register_module("fc2", vit_linear(hidden, options.width));

@@ -52,7 +52,7 @@ class VitMlp final : public torch::nn::Module {
   TokenBranch branch(const Tensor& x);
 
  private:
-  Activation activation_;
+  TokenActivation activation_;
   torch::nn::Linear first_{nullptr};
   torch::nn::Linear second_{nullptr};
   torch::nn::Dropout dropout_{nullptr};

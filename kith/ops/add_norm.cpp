@@ -32,17 +32,17 @@ struct AddNormTensors {
     p.rows_each = rows_of_a_part(p.rows, norm_parts(p.width));
     p.tokens = y.dim() < 3 ? 1 : y.size(-2);
     p.eps = static_cast<S>(eps);
-    p.x = numbers<S>(x);
-    p.a = numbers<C>(a);
-    p.bias = numbers<S>(bias);
-    p.scale = numbers<S>(scale);
-    p.factor = numbers<S>(factor);
-    p.gamma = numbers<S>(gamma);
-    p.beta = numbers<S>(beta);
-    p.y = numbers<S>(y);
-    p.n = numbers<N>(n);
-    p.mean = numbers<S>(mean);
-    p.inverse = numbers<S>(inverse);
+    p.x = given_numbers<S>(x);
+    p.a = given_numbers<C>(a);
+    p.bias = given_numbers<S>(bias);
+    p.scale = given_numbers<S>(scale);
+    p.factor = given_numbers<S>(factor);
+    p.gamma = given_numbers<S>(gamma);
+    p.beta = given_numbers<S>(beta);
+    p.y = given_numbers<S>(y);
+    p.n = given_numbers<N>(n);
+    p.mean = given_numbers<S>(mean);
+    p.inverse = given_numbers<S>(inverse);
     return p;
   }
 };
@@ -91,14 +91,14 @@ AddNormGradients run_add_norm_backward(const AddNormTensors& t,
       [&]<class S, class C, class N>(S, C, N) {
         AddNormGradient<S, C, N> p;
         p.of = t.problem<S, C, N>();
-        p.dn = numbers<N>(dn);
-        p.dy = numbers<S>(dy);
-        p.dx = numbers<S>(g.dx);
-        p.da = numbers<C>(g.da);
+        p.dn = given_numbers<N>(dn);
+        p.dy = given_numbers<S>(dy);
+        p.dx = given_numbers<S>(g.dx);
+        p.da = given_numbers<C>(g.da);
         const int64_t parts = parts_of(p.of.rows, p.of.rows_each);
         const Tensor sums =
             at::empty({sums_of(p), parts, t.width()}, t.y.options());
-        p.sums = numbers<S>(sums);
+        p.sums = given_numbers<S>(sums);
         run_on_parts(t.y, parts, p, cpu_add_norm_ops<S, C, N>().backward,
                      cuda_add_norm_ops<S, C, N>().backward);
         g.sums = sums.sum(1);

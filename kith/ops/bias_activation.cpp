@@ -12,31 +12,31 @@ using torch::autograd::Variable;
 using torch::autograd::variable_list;
 
 /// How many numbers of u make one that comes out.
-int64_t halves(Activation activation) {
-  return activation == Activation::kSwiglu ? 2 : 1;
+int64_t halves(TokenActivation activation) {
+  return activation == TokenActivation::kSwiglu ? 2 : 1;
 }
 
 template <class S, class C>
 BiasActivation<S, C> activation_problem(const Tensor& u, const Tensor& bias,
-                                        Activation activation) {
+                                        TokenActivation activation) {
   BiasActivation<S, C> p;
   p.activation = activation;
   p.width = bias.numel() / halves(activation);
   p.rows = u.numel() / std::max<int64_t>(1, bias.numel());
   p.rows_each = rows_of_a_part(p.rows, column_parts(p.width));
-  p.u = numbers<C>(u);
-  p.bias = numbers<S>(bias);
+  p.u = given_numbers<C>(u);
+  p.bias = given_numbers<S>(bias);
   return p;
 }
 
 Tensor run_activation(const Tensor& u, const Tensor& bias,
-                      Activation activation) {
+                      TokenActivation activation) {
   std::vector<int64_t> sizes = u.sizes().vec();
   sizes.back() /= halves(activation);
   const Tensor h = at::empty(sizes, u.options());
   with_types(bias.scalar_type(), u.scalar_type(), [&]<class S, class C>(S, C) {
     auto p = activation_problem<S, C>(u, bias, activation);
-    p.h = numbers<C>(h);
+    p.h = given_numbers<C>(h);
     run_on_parts(u, parts_of(p.rows, p.rows_each), p,
                  cpu_token_ops<S, C>().activate,
                  cuda_token_ops<S, C>().activate);
@@ -46,7 +46,8 @@ Tensor run_activation(const Tensor& u, const Tensor& bias,
 
 /// du and the gradient of the bias.
 variable_list run_activation_backward(const Tensor& u, const Tensor& bias,
-                                      const Tensor& dh, Activation activation) {
+                                      const Tensor& dh,
+                                      TokenActivation activation) {
   const Tensor du = at::empty_like(u);
   Tensor sums;
   with_types(bias.scalar_type(), u.scalar_type(), [&]<class S, class C>(S, C) {
@@ -54,9 +55,9 @@ variable_list run_activation_backward(const Tensor& u, const Tensor& bias,
     p.of = activation_problem<S, C>(u, bias, activation);
     const int64_t parts = parts_of(p.of.rows, p.of.rows_each);
     sums = at::empty({parts, bias.numel()}, bias.options());
-    p.dh = numbers<C>(dh);
-    p.du = numbers<C>(du);
-    p.sums = numbers<S>(sums);
+    p.dh = given_numbers<C>(dh);
+    p.du = given_numbers<C>(du);
+    p.sums = given_numbers<S>(sums);
     run_on_parts(u, parts, p, cpu_token_ops<S, C>().activate_backward,
                  cuda_token_ops<S, C>().activate_backward);
   });
@@ -70,7 +71,7 @@ class BiasActivationFunction
                           const Variable& bias, int64_t activation) {
     context->save_for_backward({u, bias});
     context->saved_data["activation"] = activation;
-    return run_activation(u, bias, static_cast<Activation>(activation));
+    return run_activation(u, bias, static_cast<TokenActivation>(activation));
   }
 
   static variable_list backward(AutogradContext* context,
@@ -78,7 +79,7 @@ class BiasActivationFunction
     const variable_list saved = context->get_saved_variables();
     const Tensor &u = saved[0], &bias = saved[1];
     const auto activation =
-        static_cast<Activation>(context->saved_data["activation"].toInt());
+        static_cast<TokenActivation>(context->saved_data["activation"].toInt());
     if (!at::GradMode::is_enabled()) {
       return run_activation_backward(u, bias, laid_out(outer[0]), activation);
     }
@@ -94,17 +95,17 @@ class BiasActivationFunction
 
 }  // namespace
 
-Tensor activated(const Tensor& x, Activation activation) {
+Tensor activated(const Tensor& x, TokenActivation activation) {
   switch (activation) {
-    case Activation::kGelu:
+    case TokenActivation::kGelu:
       return at::gelu(x);
-    case Activation::kGeluTanh:
+    case TokenActivation::kGeluTanh:
       return at::gelu(x, "tanh");
-    case Activation::kQuickGelu:
+    case TokenActivation::kQuickGelu:
       return x * at::sigmoid(1.702 * x);
-    case Activation::kRelu6:
+    case TokenActivation::kRelu6:
       return at::clamp(x, 0, 6);
-    case Activation::kSwiglu:
+    case TokenActivation::kSwiglu:
       break;
   }
   const std::vector<Tensor> parts = x.chunk(2, -1);
@@ -112,7 +113,7 @@ Tensor activated(const Tensor& x, Activation activation) {
 }
 
 Tensor bias_activation(const Tensor& u, const Tensor& bias,
-                       Activation activation) {
+                       TokenActivation activation) {
   TORCH_CHECK_VALUE(
       has_token_ops(u.device(), bias.scalar_type(), u.scalar_type()) &&
           u.dim() > 0 && bias.dim() == 1 && u.size(-1) == bias.numel() &&

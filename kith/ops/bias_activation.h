@@ -10,9 +10,9 @@ namespace kith {
 /// [..., width / 2]. The bias may be of a wider type than u. One pass over
 /// memory forward and one back, both with the same bits every time.
 Tensor bias_activation(const Tensor& u, const Tensor& bias,
-                       Activation activation);
+                       TokenActivation activation);
 
 /// The same by operations of LibTorch, of x = u + bias.
-Tensor activated(const Tensor& x, Activation activation);
+Tensor activated(const Tensor& x, TokenActivation activation);
 
 }  // namespace kith

@@ -66,11 +66,11 @@ Tensor empty_map(const Tensor& like, int64_t channels, int64_t height,
 }
 
 /// [N, C, H, W] with channels last -> [N H W, C]
-Tensor as_rows(const Tensor& map) {
+Tensor map_rows(const Tensor& map) {
   return map.permute({0, 2, 3, 1}).reshape({-1, map.size(1)});
 }
 
-Tensor as_matrix(const Tensor& weight) {
+Tensor weight_matrix(const Tensor& weight) {
   return weight.view({weight.size(0), weight.size(1)});
 }
 
@@ -184,16 +184,16 @@ bool cudnn_has_all(const Tensor& x, const ConvNormShape& shape) {
 ConvForward run_pointwise_forward(const Tensor& x, const ConvNormShape& shape,
                                   const FoldedConv::Tensors& folded,
                                   const Tensor& shortcut) {
-  const Tensor weight = as_matrix(folded.weight).t();
+  const Tensor weight = weight_matrix(folded.weight).t();
   const Tensor y = empty_map(x, weight.size(1), x.size(2), x.size(3));
-  Tensor rows = as_rows(y);
+  Tensor rows = map_rows(y);
   const bool has_all = !shortcut.defined();
   if (has_all && shape.activation == Activation::kRelu) {
-    at::_addmm_activation_out(rows, folded.bias_as_maps, as_rows(x), weight);
+    at::_addmm_activation_out(rows, folded.bias_as_maps, map_rows(x), weight);
   } else if (has_all && shape.activation == Activation::kNone) {
-    at::addmm_out(rows, folded.bias_as_maps, as_rows(x), weight);
+    at::addmm_out(rows, folded.bias_as_maps, map_rows(x), weight);
   } else {
-    at::mm_out(rows, as_rows(x), weight);
+    at::mm_out(rows, map_rows(x), weight);
     return {y, y};
   }
   return {y, {}};
@@ -274,10 +274,10 @@ std::pair<Tensor, Tensor> run_products_back(const Tensor& g, const Tensor& x,
     });
     if (wants_weight) dw = sums.sum(0);
   } else if (kind == ConvKind::kPointwise) {
-    const Tensor rows = as_rows(g);
-    if (wants_x) dx = from_rows(at::mm(rows, as_matrix(folded.weight)), x);
+    const Tensor rows = map_rows(g);
+    if (wants_x) dx = from_rows(at::mm(rows, weight_matrix(folded.weight)), x);
     if (wants_weight) {
-      dw = at::mm(rows.t(), as_rows(x)).view(folded.weight.sizes());
+      dw = at::mm(rows.t(), map_rows(x)).view(folded.weight.sizes());
     }
   } else {
     std::tie(dx, dw, std::ignore) = at::convolution_backward(

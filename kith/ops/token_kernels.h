@@ -68,13 +68,13 @@ int64_t sums_of(const AddNormGradient<S, C, N>& p) {
   return p.of.scale != nullptr ? 4 : p.da != nullptr ? 3 : 2;
 }
 
-enum class Activation { kGelu, kGeluTanh, kQuickGelu, kRelu6, kSwiglu };
+enum class TokenActivation { kGelu, kGeluTanh, kQuickGelu, kRelu6, kSwiglu };
 
 /// h = f(u + bias), or with SwiGLU h = silu(u1 + bias1) (u2 + bias2) of the
 /// halves of u.
 template <class S, class C>
 struct BiasActivation {
-  Activation activation = Activation::kGelu;
+  TokenActivation activation = TokenActivation::kGelu;
   int64_t rows = 0;
   int64_t width = 0;  ///< Of h.
   int64_t rows_each = 1;

@@ -34,7 +34,7 @@ inline Tensor laid_out(const Tensor& tensor) {
 
 /// Null for a tensor that is not there.
 template <class T>
-T* numbers(const Tensor& tensor) {
+T* given_numbers(const Tensor& tensor) {
   return is_given(tensor) ? static_cast<T*>(tensor.data_ptr()) : nullptr;
 }
 

@@ -105,14 +105,14 @@ PackedGradient packed_gradient(const variable_list& gradients,
     for (size_t i = 0; i < 3; ++i) {
       kept.push_back(laid_out_heads(gradients[i]));
       const Tensor& x = kept.back();
-      p.parts[i] = {numbers<C>(x), x.stride(0), x.stride(1), x.stride(2)};
+      p.parts[i] = {given_numbers<C>(x), x.stride(0), x.stride(1), x.stride(2)};
     }
-    p.packed = numbers<C>(g.rows);
+    p.packed = given_numbers<C>(g.rows);
     const int64_t parts = parts_of(rows, p.rows_each);
     Tensor sums;
     if (summed) {
       sums = at::empty({parts, width}, any.options().dtype(type));
-      p.sums = numbers<S>(sums);
+      p.sums = given_numbers<S>(sums);
     }
     run_on_parts(any, parts, p, cpu_token_ops<S, C>().pack,
                  cuda_token_ops<S, C>().pack);

@@ -216,6 +216,11 @@ void Optimizer::step(double lr, const StepTime& time) {
     for (ParameterGroup& group : count_step(rule)) {
       group.lr = lr * rule.lr_factor * rise;
       update(group);
+      // Operations on lists do not count as changes in every LibTorch, and
+      // what is made of weights once must be made again.
+      for (const Tensor& parameter : group.parameters) {
+        parameter.unsafeGetTensorImpl()->bump_version();
+      }
     }
   }
 }

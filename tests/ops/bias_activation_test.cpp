@@ -10,9 +10,10 @@
 namespace kith {
 namespace {
 
-constexpr Activation kActivations[] = {Activation::kGelu, Activation::kGeluTanh,
-                                       Activation::kQuickGelu,
-                                       Activation::kRelu6, Activation::kSwiglu};
+constexpr TokenActivation kActivations[] = {
+    TokenActivation::kGelu, TokenActivation::kGeluTanh,
+    TokenActivation::kQuickGelu, TokenActivation::kRelu6,
+    TokenActivation::kSwiglu};
 
 struct ActivationInput {
   Tensor u;
@@ -30,7 +31,7 @@ ActivationInput activation_input(const std::vector<int64_t>& sizes,
           random_normal({sizes.back()}, 2, sums).to(device).requires_grad_()};
 }
 
-Tensor two_layers_of(const ActivationInput& in, Activation activation) {
+Tensor two_layers_of(const ActivationInput& in, TokenActivation activation) {
   return activated(in.u.to(in.bias.scalar_type()) + in.bias, activation)
       .to(in.u.scalar_type());
 }
@@ -55,7 +56,7 @@ void expect_near(const std::vector<Tensor>& got,
 }
 
 TEST(BiasActivation, IsTheActivationOfTheSum) {
-  for (const Activation activation : kActivations) {
+  for (const TokenActivation activation : kActivations) {
     for (const std::vector<int64_t>& sizes :
          {std::vector<int64_t>{3, 5, 16}, {7, 6}, {2, 3000, 8}}) {
       SCOPED_TRACE(static_cast<int>(activation));
@@ -72,7 +73,7 @@ TEST(BiasActivation, IsTheActivationOfTheSum) {
 }
 
 TEST(BiasActivation, TakesProductsInBfloat16) {
-  for (const Activation activation : kActivations) {
+  for (const TokenActivation activation : kActivations) {
     const ActivationInput in =
         activation_input({3, 5, 16}, at::kFloat, at::kBFloat16);
     expect_near(results_of(in, bias_activation(in.u, in.bias, activation)),
@@ -81,7 +82,7 @@ TEST(BiasActivation, TakesProductsInBfloat16) {
 }
 
 TEST(BiasActivation, HasASecondDerivative) {
-  for (const Activation activation : kActivations) {
+  for (const TokenActivation activation : kActivations) {
     const ActivationInput in =
         activation_input({3, 8}, at::kDouble, at::kDouble);
     const auto penalty = [&](const Tensor& h) {
@@ -100,13 +101,13 @@ TEST(BiasActivation, HasASecondDerivative) {
 TEST(BiasActivation, TakesNoRowsAndRefusesOtherShapes) {
   const ActivationInput none =
       activation_input({0, 8}, at::kDouble, at::kDouble);
-  const Tensor h = bias_activation(none.u, none.bias, Activation::kSwiglu);
+  const Tensor h = bias_activation(none.u, none.bias, TokenActivation::kSwiglu);
   EXPECT_EQ(h.sizes(), (std::vector<int64_t>{0, 4}));
   h.sum().backward();
   EXPECT_EQ(none.bias.grad().abs().sum().item<double>(), 0);
   const Tensor bias = torch::zeros({8});
   const auto run = [&](const Tensor& u) {
-    bias_activation(u, bias, Activation::kGelu);
+    bias_activation(u, bias, TokenActivation::kGelu);
   };
   EXPECT_THROW(run(torch::ones({2, 4})), c10::ValueError);
   EXPECT_THROW(run(torch::ones({2, 8}, at::kHalf)), c10::ValueError);
@@ -114,7 +115,7 @@ TEST(BiasActivation, TakesNoRowsAndRefusesOtherShapes) {
 
 TEST(BiasActivation, CudaGivesWhatTheCpuGives) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
-  for (const Activation activation : kActivations) {
+  for (const TokenActivation activation : kActivations) {
     for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{3, 5, 16},
                                               {7, 197, 3072},
                                               {2, 1, 6144},

@@ -436,6 +436,20 @@ TEST(Optimizer, AGpuTakesTheStepsOfTheCpu) {
   }
 }
 
+TEST(Optimizer, ChangesTheVersionOfAParameter) {
+  for (const std::string yaml :
+       {"{name: adam}", "{name: adamw}", "{name: sgd}"}) {
+    for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+      const Tensor p = random_normal({4, 3}, 1, type).requires_grad_();
+      const auto optimizer = make_optimizer(yaml, {{"p", p}});
+      p.mutable_grad() = torch::ones_like(p);
+      const auto before = p._version();
+      optimizer->step(0.1);
+      EXPECT_GT(p._version(), before) << yaml;
+    }
+  }
+}
+
 TEST(ClipGradients, ScalesTheJointNormDown) {
   const NamedTensors p = {{"a", torch::zeros({2}).requires_grad_()},
                           {"b", torch::zeros({1}).requires_grad_()},

@@ -182,15 +182,15 @@ void swiglu_backward(const BiasActivationGradient<S, C>& p,
 template <class S, class C>
 void activate(const BiasActivation<S, C>& p, const RowLaunch& launch) {
   switch (p.activation) {
-    case Activation::kGelu:
+    case TokenActivation::kGelu:
       return activate_by<Gelu>(p, launch);
-    case Activation::kGeluTanh:
+    case TokenActivation::kGeluTanh:
       return activate_by<GeluTanh>(p, launch);
-    case Activation::kQuickGelu:
+    case TokenActivation::kQuickGelu:
       return activate_by<QuickGelu>(p, launch);
-    case Activation::kRelu6:
+    case TokenActivation::kRelu6:
       return activate_by<Relu6>(p, launch);
-    case Activation::kSwiglu:
+    case TokenActivation::kSwiglu:
       return swiglu(p, launch);
   }
 }
@@ -199,15 +199,15 @@ template <class S, class C>
 void activate_backward(const BiasActivationGradient<S, C>& p,
                        const RowLaunch& launch) {
   switch (p.of.activation) {
-    case Activation::kGelu:
+    case TokenActivation::kGelu:
       return activate_backward_by<Gelu>(p, launch);
-    case Activation::kGeluTanh:
+    case TokenActivation::kGeluTanh:
       return activate_backward_by<GeluTanh>(p, launch);
-    case Activation::kQuickGelu:
+    case TokenActivation::kQuickGelu:
       return activate_backward_by<QuickGelu>(p, launch);
-    case Activation::kRelu6:
+    case TokenActivation::kRelu6:
       return activate_backward_by<Relu6>(p, launch);
-    case Activation::kSwiglu:
+    case TokenActivation::kSwiglu:
       return swiglu_backward(p, launch);
   }
 }

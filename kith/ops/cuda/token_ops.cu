@@ -8,9 +8,9 @@
 
 #include <type_traits>
 
-#include "kith/ops/smooth_activations.h"
 #include "kith/ops/cuda/eight.cuh"
 #include "kith/ops/cuda/launch.cuh"
+#include "kith/ops/smooth_activations.h"
 #include "kith/ops/token_kernels.h"
 
 namespace kith {
@@ -265,15 +265,15 @@ void activate(const BiasActivation<float, C>& p, const RowLaunch& launch) {
     check_cuda(cudaGetLastError(), "activate");
   };
   switch (p.activation) {
-    case Activation::kGelu:
+    case TokenActivation::kGelu:
       return run(activate_kernel<Gelu, C>);
-    case Activation::kGeluTanh:
+    case TokenActivation::kGeluTanh:
       return run(activate_kernel<GeluTanh, C>);
-    case Activation::kQuickGelu:
+    case TokenActivation::kQuickGelu:
       return run(activate_kernel<QuickGelu, C>);
-    case Activation::kRelu6:
+    case TokenActivation::kRelu6:
       return run(activate_kernel<Relu6, C>);
-    case Activation::kSwiglu:
+    case TokenActivation::kSwiglu:
       return run(swiglu_kernel<C>);
   }
 }
@@ -288,15 +288,15 @@ void activate_backward(const BiasActivationGradient<float, C>& p,
     check_cuda(cudaGetLastError(), "activate_backward");
   };
   switch (p.of.activation) {
-    case Activation::kGelu:
+    case TokenActivation::kGelu:
       return run(activate_backward_kernel<Gelu, C>);
-    case Activation::kGeluTanh:
+    case TokenActivation::kGeluTanh:
       return run(activate_backward_kernel<GeluTanh, C>);
-    case Activation::kQuickGelu:
+    case TokenActivation::kQuickGelu:
       return run(activate_backward_kernel<QuickGelu, C>);
-    case Activation::kRelu6:
+    case TokenActivation::kRelu6:
       return run(activate_backward_kernel<Relu6, C>);
-    case Activation::kSwiglu:
+    case TokenActivation::kSwiglu:
       return run(swiglu_backward_kernel<C>);
   }
 }
