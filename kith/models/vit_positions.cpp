@@ -13,17 +13,19 @@ namespace {
 Tensor bicubic_matrix(int64_t from, int64_t to, const std::string& method,
                       const at::TensorOptions& like) {
   const torch::NoGradGuard no_grad;
-  // As many lines as positions, each with a one at another place.
-  const Tensor lines = torch::eye(from, like).view({1, from, from, 1});
+  // As many lines as positions, each with a one at another place. They lie
+  // along the width: with antialias LibTorch 2 leaves maps of width 1 as wrong
+  // numbers (seen in 2.6 and 2.11).
+  const Tensor lines = torch::eye(from, like).view({1, from, 1, from});
   Tensor resized;
   if (method == "antialias") {
-    resized = at::_upsample_bicubic2d_aa(lines, {to, 1}, false);
+    resized = at::_upsample_bicubic2d_aa(lines, {1, to}, false);
   } else if (method == "offset") {
     const double scale =
         (static_cast<double>(to) + 0.1) / static_cast<double>(from);
-    resized = at::upsample_bicubic2d(lines, {to, 1}, false, scale, 1.0);
+    resized = at::upsample_bicubic2d(lines, {1, to}, false, 1.0, scale);
   } else {
-    resized = at::upsample_bicubic2d(lines, {to, 1}, false);
+    resized = at::upsample_bicubic2d(lines, {1, to}, false);
   }
   return resized.view({from, to}).t();
 }

@@ -96,8 +96,9 @@ AddNormGradients run_add_norm_backward(const AddNormTensors& t,
         p.dx = given_numbers<S>(g.dx);
         p.da = given_numbers<C>(g.da);
         const int64_t parts = parts_of(p.of.rows, p.of.rows_each);
-        const Tensor sums =
-            at::empty({sums_of(p), parts, t.width()}, t.y.options());
+        // As sums_of(p), which does not know it of no rows.
+        const int64_t kinds = is_given(t.scale) ? 4 : adds ? 3 : 2;
+        const Tensor sums = at::empty({kinds, parts, t.width()}, t.y.options());
         p.sums = given_numbers<S>(sums);
         run_on_parts(t.y, parts, p, cpu_add_norm_ops<S, C, N>().backward,
                      cuda_add_norm_ops<S, C, N>().backward);

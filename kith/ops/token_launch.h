@@ -21,7 +21,8 @@ inline Tensor given(const Tensor& tensor, const Tensor& like) {
   return tensor.defined() ? tensor : at::empty({0}, like.options());
 }
 inline bool is_given(const Tensor& tensor) {
-  return tensor.defined() && tensor.numel() > 0;
+  // [0, T, width] is there: tokens of no picture.
+  return tensor.defined() && !(tensor.dim() == 1 && tensor.size(0) == 0);
 }
 
 /// As kernels read it: without gaps, and at a multiple of 16 bytes.

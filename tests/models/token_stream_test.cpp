@@ -204,7 +204,9 @@ TEST(TokenStream, LeavesWhatItDoesNotKnow) {
   }
 }
 
-TEST(TokenStream, CudaInBfloat16IsNearTheCpu) {
+// What bfloat16 rounds off depends on the network: ReLU6 turns on and off. The
+// stream may be as far from float32 as LibTorch's layers are, give or take.
+TEST(TokenStream, CudaInBfloat16IsAsNearToFloat32AsLayersAre) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
   int64_t kind = 0;
   for (const VitOptions& options : kinds_of_vit()) {
@@ -223,10 +225,20 @@ TEST(TokenStream, CudaInBfloat16IsNearTheCpu) {
       return here;
     };
     const std::vector<Tensor> got = run(), again = run();
+    std::vector<Tensor> layers;
+    {
+      // There are no kernels for it.
+      const ForcedStream none(at::kDouble);
+      layers = run();
+    }
     for (size_t i = 0; i < got.size(); ++i) {
+      const auto error = [&](const Tensor& t) {
+        return (t - expected[i]).norm().item<double>();
+      };
       EXPECT_TRUE(same_bits(got[i], again[i])) << i;
-      EXPECT_LE((got[i] - expected[i]).norm().item<double>(),
-                5e-2 * expected[i].norm().item<double>() + 1e-2)
+      EXPECT_LE(
+          error(got[i]),
+          2 * error(layers[i]) + 1e-2 * (expected[i].norm().item<double>() + 1))
           << i;
     }
   }
