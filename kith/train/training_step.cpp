@@ -297,7 +297,8 @@ Tensor TrainingStep::embed(const Batch& batch, const BatchLanes& lanes,
 /// dL/dembeddings [M, D], right in the rows of this rank, through the network.
 void TrainingStep::back_propagate(const Tensor& gradient,
                                   const BatchLanes& lanes) {
-  if (lanes.lanes.count == 1 && lanes.ranks.is_alone()) {
+  // The sum over one lane, which one rank has, is what that lane has.
+  if (lanes.lanes.count == 1) {
     lanes_.front().backward(gradient);
     return;
   }
