@@ -59,7 +59,8 @@ set(found OFF)
 if(KITH_WITH_TORCH AND NOT KITH_WITH_MPI STREQUAL "OFF")
   set(MPI_CXX_SKIP_MPICXX ON) # the C functions are enough
   find_package(MPI QUIET COMPONENTS CXX)
-  if(TARGET MPI::MPI_CXX)
+  # LibTorch may define the target where there are no headers.
+  if(MPI_CXX_FOUND AND TARGET MPI::MPI_CXX)
     set(found ON)
   endif()
 endif()
