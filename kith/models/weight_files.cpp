@@ -1,12 +1,14 @@
 #include "kith/models/weight_files.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
 #include "kith/core/error.h"
+#include "kith/core/number_text.h"
 #include "kith/core/path.h"
 #include "kith/core/quote.h"
 #include "kith/models/published_config.h"
@@ -94,6 +96,20 @@ WeightFiles find_weight_files(const std::string& path) {
     files.preprocessing = file_in(folder, kPreprocessing);
   }
   return files;
+}
+
+TensorLimit limit_network(const std::string& description,
+                          const std::vector<std::string>& weights) {
+  constexpr uint64_t kRoom = uint64_t{256} << 20;
+  uint64_t bytes = 0;
+  for (const std::string& file : weights) bytes += fs::file_size(file);
+  const uint64_t most = 4 * bytes + kRoom;
+  const auto megabytes = [](uint64_t count) {
+    return memory_text(static_cast<int64_t>(count >> 20) + 1);
+  };
+  return {most, description + ": describes a network of more than " +
+                    megabytes(most) + ", for which its weights of " +
+                    megabytes(bytes) + " are too small"};
 }
 
 }  // namespace kith

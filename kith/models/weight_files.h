@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "kith/ops/tensor_limit.h"
+
 namespace kith {
 
 /// The files of a network as it was published.
@@ -19,5 +21,11 @@ struct WeightFiles {
 /// folder has no weights, or an index is broken or names files outside of its
 /// folder.
 WeightFiles find_weight_files(const std::string& path);
+
+/// For as long as a network is made that `description`, a file from elsewhere,
+/// asks for: it may take what these files of its weights can fill. They have
+/// half precision, or more; the rest is room for heads and what comes and goes.
+TensorLimit limit_network(const std::string& description,
+                          const std::vector<std::string>& weights);
 
 }  // namespace kith

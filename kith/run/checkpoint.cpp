@@ -10,6 +10,7 @@
 #include "kith/core/path.h"
 #include "kith/io/safetensors.h"
 #include "kith/io/tensor_io.h"
+#include "kith/models/weight_files.h"
 #include "kith/models/weights_hash.h"
 #include "kith/ops/finite.h"
 #include "kith/run/previous_checkpoint.h"
@@ -139,6 +140,12 @@ void check_dim(const std::string& path, const ConfigNode& section) {
   }
 }
 
+std::unique_ptr<EmbeddingNet> make_net(const ConfigNode& section,
+                                       const std::string& file) {
+  const TensorLimit limit = limit_network(file, {file});
+  return std::make_unique<EmbeddingNet>(section);
+}
+
 LoadedModel load_from_checkpoint(const std::string& file) {
   LoadedModel model;
   model.config = read_checkpoint_info(file).config;
@@ -148,7 +155,7 @@ LoadedModel load_from_checkpoint(const std::string& file) {
   }
   refuse_own_network(*section, file);
   check_dim(file, *section);
-  model.net = std::make_unique<EmbeddingNet>(*section);
+  model.net = make_net(*section, file);
   load_checkpoint(file, {*model.net});
   if (!model.net->options().lora.is_on()) return model;
   model.net = model.net->merged();

@@ -10,6 +10,7 @@
 #include "kith/run/run_place.h"
 #include "kith/train/loss_needs.h"
 #include "kith/train/settle_options.h"
+#include "kith/train/weights_config.h"
 
 namespace kith {
 namespace {
@@ -79,13 +80,22 @@ ConfigNode augment_section(
   return list;
 }
 
+/// A folder of weights may say which network they are of: it is from elsewhere.
+std::shared_ptr<EmbeddingNet> make_net(const RunConfig& config) {
+  const ConfigNode& model = config.section("model");
+  const WeightFiles files = weight_files_of(config.tree);
+  if (files.config.empty()) return std::make_shared<EmbeddingNet>(model);
+  const TensorLimit limit = limit_network(files.config, files.weights);
+  return std::make_shared<EmbeddingNet>(model);
+}
+
 }  // namespace
 
 Training make_training(const RunConfig& config) {
   TrainerParts parts;
   const auto seed = static_cast<uint64_t>(config.train.seed);
   torch::manual_seed(Rng(seed, Stream::kInit).next());
-  parts.net = std::make_shared<EmbeddingNet>(config.section("model"));
+  parts.net = make_net(config);
   parts.loss = {loss_registry(), config.section("loss"), "loss"};
   if (config.section("miner").is_map()) {
     parts.miner = {miner_registry(), config.section("miner"), "miner"};

@@ -23,19 +23,6 @@ bool leaves_open(const ConfigNode& model) {
   });
 }
 
-/// The files that describe the network; none if they cannot be found, which is
-/// told when the weights are read.
-WeightFiles files_of(const ConfigNode& user, const ConfigNode& model) {
-  const ConfigNode* weights = model.find("weights");
-  if (weights == nullptr || weights->scalar.empty()) return {};
-  try {
-    const std::string path = run_path(user, "model.weights", weights->scalar);
-    return path_exists(path) ? find_weight_files(path) : WeightFiles{};
-  } catch (const MissingPath&) {
-    return {};
-  }
-}
-
 /// Numbers of the channels red, green and blue for pictures of another colour.
 void fit_colour(const std::string& colour, ConfigNode& list) {
   if (colour == "bgr") std::reverse(list.items.begin(), list.items.end());
@@ -64,6 +51,19 @@ std::string one_line(const ConfigNode& node) {
 
 }  // namespace
 
+WeightFiles weight_files_of(const ConfigNode& config) {
+  const ConfigNode* model = config.find("model");
+  const ConfigNode* weights =
+      model == nullptr ? nullptr : model->find("weights");
+  if (weights == nullptr || weights->scalar.empty()) return {};
+  try {
+    const std::string path = run_path(config, "model.weights", weights->scalar);
+    return path_exists(path) ? find_weight_files(path) : WeightFiles{};
+  } catch (const MissingPath&) {
+    return {};
+  }
+}
+
 ConfigNode* open_section(ConfigNode& parent, const char* key) {
   ConfigNode* section = parent.find(key);
   if (section == nullptr) {
@@ -80,7 +80,7 @@ ConfigNode* open_section(ConfigNode& parent, const char* key) {
 std::string take_weights_config(ConfigNode& user) {
   ConfigNode* model = user.is_map() ? user.find("model") : nullptr;
   if (model == nullptr || !model->is_map() || !leaves_open(*model)) return "";
-  const WeightFiles files = files_of(user, *model);
+  const WeightFiles files = weight_files_of(user);
   if (files.config.empty() && files.preprocessing.empty()) return "";
   PublishedNetwork network = describe_published(files, *model);
   std::vector<std::string> taken;

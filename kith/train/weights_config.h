@@ -3,8 +3,13 @@
 #include <string>
 
 #include "kith/core/config.h"
+#include "kith/models/weight_files.h"
 
 namespace kith {
+
+/// The files of `model.weights`; none if they cannot be found, which is told
+/// when they are read.
+WeightFiles weight_files_of(const ConfigNode& config);
 
 /// Where `model.weights` is a folder of Hugging Face or timm (see
 /// find_weight_files), gives the configuration the network and the input that

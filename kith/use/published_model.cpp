@@ -7,6 +7,7 @@
 #include "kith/core/options.h"
 #include "kith/core/path.h"
 #include "kith/models/pretrained_input.h"
+#include "kith/models/weight_files.h"
 #include "kith/models/weights.h"
 #include "kith/train/weights_config.h"
 
@@ -99,11 +100,20 @@ LoadedModel load_published_model(const PublishedModel& published,
                       " says which network it is of (kith list backbones)");
   }
   fill_input(model);
-  fill_head(model);
+  const WeightFiles files = find_weight_files(model.find("weights")->scalar);
+  const std::string& description =
+      files.config.empty() ? published.weights : files.config;
   LoadedModel loaded;
+  {
+    const TensorLimit limit = limit_network(description, files.weights);
+    fill_head(model);
+  }
   loaded.config = ConfigNode::map();
   loaded.config.set("model", complete_model(model, "rgb"));
-  loaded.net = std::make_unique<EmbeddingNet>(*loaded.config.find("model"));
+  {
+    const TensorLimit limit = limit_network(description, files.weights);
+    loaded.net = std::make_unique<EmbeddingNet>(*loaded.config.find("model"));
+  }
   const WeightReport report =
       load_weights(model.find("weights")->scalar, loaded.net->backbone());
   refuse_gaps(published.weights, report);

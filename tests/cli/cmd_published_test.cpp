@@ -108,6 +108,24 @@ TEST_F(PublishedCommand, SaysWhatIsMissing) {
          {"unknown key 'loss'"});
 }
 
+// 640 GB of weights, said by the description beside a small file.
+TEST_F(PublishedCommand, ANetworkThatIsLargerThanItsFileIsRefused) {
+  const TempDir folder;
+  fs::copy_file(weights(), folder.file("model.safetensors"));
+  folder.write("config.json",
+               R"({"model_type": "dinov2", "hidden_size": 8192,
+                   "num_attention_heads": 64, "num_hidden_layers": 200})");
+  const std::vector<std::string_view> parts = {
+      "config.json: describes a network of more than", "MB are too small"};
+  refuse(1, "eval", {"--weights", folder.path(), "--data", images()}, parts);
+  refuse(1, "export", {"--weights", folder.path(), "--out", folder.file("out")},
+         parts);
+  const std::string config = folder.write(
+      "train.yaml", "data: {name: folder, path: " + images() +
+                        "}\nmodel: {weights: " + folder.path() + "}\n");
+  expect_failure(1, train_arguments(config, folder.file("run")), parts);
+}
+
 // A network that is random in part would give a number, and a wrong one.
 TEST_F(PublishedCommand, WeightsThatDoNotFitAreRefused) {
   const std::vector<std::string> wide = {"--set", "model.backbone.width=9",

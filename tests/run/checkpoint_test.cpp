@@ -160,6 +160,19 @@ TEST_F(CheckpointTest, LoadModelMakesTheNetworkFromTheFile) {
   EXPECT_EQ(to_yaml(model.config), to_yaml(saved_.config));
 }
 
+// 640 GB of weights, said in a file of a few kilobytes.
+TEST_F(CheckpointTest, ANetworkThatIsLargerThanTheFileIsRefused) {
+  ConfigNode large = saved_.config;
+  large.find("model")->set("backbone",
+                           parse_config("{name: vit, width: 8192, heads: 8, "
+                                        "hidden: 32768, depth: 200}",
+                                        "test"));
+  rewrite([](auto&) {}, {{"kith.config", to_yaml(large)}});
+  expect_error<DataError>([&] { load_model(path_, c10::kCPU); },
+                          "a.safetensors", "describes a network of more than",
+                          "its weights of 1 MB are too small");
+}
+
 TEST_F(CheckpointTest, ARunsFolderMeansItsLastCheckpoint) {
   expect_error<DataError>([&] { find_checkpoint(folder_.path()); },
                           "no run of kith here");
