@@ -1,6 +1,7 @@
 #include "kith/models/published_config.h"
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -15,6 +16,11 @@ namespace {
 
 std::map<std::string, PublishedReader>& published_readers() {
   static std::map<std::string, PublishedReader> all;
+  return all;
+}
+
+std::map<std::string, ConfigNode>& timm_differences() {
+  static std::map<std::string, ConfigNode> all;
   return all;
 }
 
@@ -116,6 +122,15 @@ nlohmann::ordered_json read_published_json(const std::string& path) {
 bool add_published_reader(const std::string& model_type,
                           PublishedReader reader) {
   return published_readers().emplace(model_type, reader).second;
+}
+
+bool add_timm_difference(const std::string& backbone, ConfigNode options) {
+  return timm_differences().emplace(backbone, std::move(options)).second;
+}
+
+ConfigNode timm_difference(const std::string& backbone) {
+  const auto found = timm_differences().find(backbone);
+  return found == timm_differences().end() ? ConfigNode() : found->second;
 }
 
 ConfigNode read_published(const std::string& model_type,

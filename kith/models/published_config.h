@@ -74,6 +74,14 @@ using PublishedReader = ConfigNode (*)(const PublishedConfig& config);
 bool add_published_reader(const std::string& model_type,
                           PublishedReader reader);
 
+/// Says in what timm's network differs from the one that kith has under the
+/// same name: a folder of timm's then means timm's. Kept by the backbone's own
+/// file.
+bool add_timm_difference(const std::string& backbone, ConfigNode options);
+
+/// Null if there is none.
+ConfigNode timm_difference(const std::string& backbone);
+
 /// DataError if nobody reads this model_type; it names those that are read.
 ConfigNode read_published(const std::string& model_type,
                           const PublishedConfig& config);

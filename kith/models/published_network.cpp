@@ -254,7 +254,11 @@ ConfigNode timm_backbone(const PublishedConfig& config) {
         (nearest.empty() ? "" : "; the nearest is " + quote(nearest)) +
         " (see: kith list backbones)");
   }
-  return named(base);
+  ConfigNode section = named(base);
+  const ConfigNode difference =
+      timm_difference(backbone_registry().own_name(base));
+  if (difference.is_map()) merge_config(section, difference);
+  return section;
 }
 
 }  // namespace

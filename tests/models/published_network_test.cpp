@@ -80,6 +80,18 @@ TEST_F(PublishedNetworkTest, OfTimmHasItsName) {
             "std: [0.4, 0.5, 0.6]\n");
 }
 
+// Where others have another network under the same name.
+TEST_F(PublishedNetworkTest, OfTimmIsTheNetworkOfTimm) {
+  EXPECT_EQ(to_yaml(read(R"({"architecture": "efficientnet_b5"})").backbone),
+            "name: efficientnet_b5\nbn_eps: 1e-05\nbn_momentum: 0.1\n");
+  EXPECT_EQ(to_yaml(read(R"({"architecture": "efficientnet_b4"})").backbone),
+            "name: efficientnet_b4\n");
+  EXPECT_EQ(
+      to_yaml(read(R"({"architecture": "vit_base_patch16_siglip_224.webli"})")
+                  .backbone),
+      "name: vit_base_patch16_siglip_224\nactivation: gelu\n");
+}
+
 TEST_F(PublishedNetworkTest, TheUsersOwnWordsCount) {
   const std::string timm =
       R"({"architecture": "nobody_knows",

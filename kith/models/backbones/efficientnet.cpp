@@ -345,6 +345,12 @@ bool add_efficientnets() {
       options.bn_momentum = 0.01;
     }
     const std::string name = "efficientnet_b" + std::to_string(b);
+    if (b >= 5) {  // torchvision's differ from the smaller ones, timm's do not
+      ConfigNode plain = ConfigNode::map();
+      plain.set("bn_eps", ConfigNode::text("1e-05"));
+      plain.set("bn_momentum", ConfigNode::text("0.1"));
+      add_timm_difference(name, std::move(plain));
+    }
     add_efficientnet(name, "tf_" + name, options);
   }
   add_efficientnet(

@@ -1,5 +1,9 @@
 #include "kith/models/vit_shapes.h"
 
+#include <utility>
+
+#include "kith/models/published_config.h"
+
 namespace kith {
 namespace {
 
@@ -238,6 +242,9 @@ void add_siglip(std::vector<VitShape>& all) {
     o.grid = side / o.patch;
     o.token = "attention_pool";
     const std::string pixels = std::to_string(side);
+    ConfigNode exact = ConfigNode::map();
+    exact.set("activation", ConfigNode::text("gelu"));
+    add_timm_difference("siglip_" + name + "_" + pixels, std::move(exact));
     all.push_back({"siglip_" + name + "_" + pixels,
                    summary_of("SigLIP", o),
                    o,
