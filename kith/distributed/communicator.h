@@ -72,9 +72,9 @@ class Communicator {
   /// The rows of all ranks, rank 0 first: [n_0, ...] and [n_1, ...] give
   /// [n_0 + n_1, ...]. Ranks may have different numbers of rows, also none.
   ///
-  /// `into`, if given, gets them and is returned. Nothing is copied on the way
-  /// if it is contiguous, where the engine sends from, and all ranks have as
-  /// many rows; then `mine` may lie at its own place in it.
+  /// `into`, if given, gets them and is returned. kith copies nothing on the
+  /// way if it is contiguous, where the engine sends from, and all ranks have
+  /// as many rows; then `mine` may lie at its own place in it.
   Tensor all_gather(const Tensor& mine, const Tensor& into = {});
 
   /// Sends counts[r] rows of `rows` to rank r: the first to rank 0 and so on.

@@ -123,7 +123,10 @@ void LaneSum::add(Tensor lane) {
 
 Tensor LaneSum::total() {
   KITH_ASSERT(next_ == lanes_.last && !nodes_.empty());
-  if (ranks_.is_alone()) return nodes_.front().sum;
+  if (ranks_.is_alone()) {
+    next_ = lanes_.first;
+    return std::exchange(nodes_, {}).front().sum;
+  }
   const Tensor sum = at::empty_like(nodes_.front().sum);
   total_into(sum);
   return sum;

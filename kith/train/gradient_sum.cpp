@@ -12,6 +12,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/device.h"
+#include "kith/distributed/communicator.h"
 #include "kith/ops/stream.h"
 #include "kith/train/gradient_bucket.h"
 
@@ -22,7 +23,8 @@ namespace {
 /// takes a few rounds between the ranks.
 constexpr int64_t kBucketBytes = 8 << 20;
 
-/// The last bucket has at most this: all wait for it when the pass is over.
+/// The last bucket has at most this, or one parameter: all wait for it when the
+/// pass is over.
 constexpr int64_t kLastBucketBytes = 1 << 20;
 
 int64_t bytes_of_gradient(const Tensor& parameter) {
@@ -51,7 +53,7 @@ std::vector<std::vector<Tensor>> cut_into_buckets(
     buckets.back().push_back(parameters[i]);
     bytes += std::max<int64_t>(1, bytes_of_gradient(parameters[i]));
     const bool is_end =
-        i == 0 || i == last ||
+        i == 0 || i == std::max<size_t>(last, 1) ||
         parameters[i - 1].scalar_type() != parameters[i].scalar_type();
     if (bytes >= kBucketBytes || is_end) bytes = 0;
   }
@@ -72,6 +74,18 @@ class GradientSum::Sender : public std::enable_shared_from_this<Sender> {
   }
 
   ~Sender() { stop(); }
+
+  /// After an error of this rank. Throws what other ranks said meanwhile.
+  void give_up() {
+    stop();
+    if (!error_) return;
+    try {
+      std::rethrow_exception(error_);
+    } catch (const RankError&) {
+      throw;
+    } catch (...) {  // its own, beside the one that is known
+    }
+  }
 
   /// Hears of each gradient that is complete.
   void start() {
@@ -243,6 +257,10 @@ void GradientSum::begin_last_pass() {
   }
   sends_early_ = true;
   sender_->begin_pass();
+}
+
+void GradientSum::give_up() {
+  if (const auto sender = std::exchange(sender_, nullptr)) sender->give_up();
 }
 
 void GradientSum::finish() {

@@ -44,6 +44,11 @@ class GradientSum {
   /// no gradient in any lane has none.
   void finish();
 
+  /// After an error of this rank in the last pass: sends no more. Throws the
+  /// RankError of what the others said meanwhile, such as that they fail too:
+  /// then all know.
+  void give_up();
+
  private:
   class Sender;
 

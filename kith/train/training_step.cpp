@@ -306,20 +306,25 @@ void TrainingStep::back_propagate(const Tensor& gradient,
   std::unique_ptr<GradientSum> sum = take_sum(lanes);
   // Batch norm in step uses the ranks during the pass.
   const bool sends_early = !lanes.ranks.is_alone() && !in_step_;
-  for (size_t i = 0; i < lanes_.size(); ++i) {
-    const BatchCut::Lane lane = lane_of(i, gradient.size(0));
-    const bool has_pictures = lane.begin < lane.end;
-    const Tensor own = gradient.slice(0, lane.begin, lane.end);
-    if (i + 1 < lanes_.size() || !sends_early) {
-      if (has_pictures) lanes_[i].backward(own);
-      sum->add_lane();
-    } else if (has_pictures) {
-      lanes_[i].backward(own, [&] { sum->begin_last_pass(); });
-    } else {
-      sum->begin_last_pass();
+  try {
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+      const BatchCut::Lane lane = lane_of(i, gradient.size(0));
+      const bool has_pictures = lane.begin < lane.end;
+      const Tensor own = gradient.slice(0, lane.begin, lane.end);
+      if (i + 1 < lanes_.size() || !sends_early) {
+        if (has_pictures) lanes_[i].backward(own);
+        sum->add_lane();
+      } else if (has_pictures) {
+        lanes_[i].backward(own, [&] { sum->begin_last_pass(); });
+      } else {
+        sum->begin_last_pass();
+      }
     }
+    sum->finish();
+  } catch (const c10::OutOfMemoryError&) {
+    sum->give_up();
+    throw;
   }
-  sum->finish();
   sum_ = std::move(sum);
   if (lanes.ranks.is_alone()) return;
   // Every rank has the whole gradient of what the loss learns; but a GPU may

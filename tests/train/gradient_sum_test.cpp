@@ -1,5 +1,8 @@
 #include "kith/train/gradient_sum.h"
 
+#include <chrono>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
@@ -209,6 +212,48 @@ TEST(GradientSum, GoesOnAfterAPassThatRanOutOfMemory) {
     }
     EXPECT_TRUE(failed);
     // The next try is that of all.
+    EXPECT_EQ(sum_of(ranks, Sent::kEarly, 0).size(), 7u);
+  });
+  EXPECT_THAT(errors, Each(""));
+}
+
+// One of them while its first gradients are on their way: it hears there that
+// the other has no memory, and must not say so itself once more.
+TEST(GradientSum, GoesOnAfterTwoRanksRanOutOfMemory) {
+  const auto errors = errors_of_ranks(3, [](Communicator& ranks) {
+    bool failed = false;
+    {
+      std::vector<Tensor> all;  // a bucket each
+      for (int i = 0; i < 3; ++i) {
+        all.push_back(torch::ones({3'000'000}).requires_grad_());
+      }
+      GradientSum sum(all, Lanes(0, ranks), ranks);
+      const Tensor loss = (all[0].sum() + all[1].sum()) + all[2].sum();
+      if (ranks.rank() > 0) {
+        const bool is_late = ranks.rank() == 2;
+        all[is_late ? 0 : 2].register_hook([=](const Tensor& gradient) {
+          if (is_late) std::this_thread::sleep_for(std::chrono::seconds(1));
+          TORCH_CHECK_WITH(OutOfMemoryError, false, "no memory");
+          return gradient;
+        });
+      }
+      try {
+        try {
+          sum.begin_last_pass();
+          loss.backward();
+          sum.finish();
+        } catch (const c10::OutOfMemoryError&) {
+          sum.give_up();
+          throw;
+        }
+      } catch (const c10::OutOfMemoryError&) {
+        ranks.tell_no_memory();
+        failed = true;
+      } catch (const RankOutOfMemory&) {
+        failed = true;
+      }
+    }
+    EXPECT_TRUE(failed);
     EXPECT_EQ(sum_of(ranks, Sent::kEarly, 0).size(), 7u);
   });
   EXPECT_THAT(errors, Each(""));

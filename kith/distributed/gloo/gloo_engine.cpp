@@ -45,7 +45,7 @@ class GlooRank final : public C10dRank {
   /// LibTorch's all_gather copies what it got, from this size on with OpenMP.
   /// On gloo's threads, which stay, that makes more threads than there are
   /// cores, and OpenMP then lets all of them sleep at once when they wait: the
-  /// whole training was an eighth slower. All to all needs no copies.
+  /// whole training was an eighth slower. All to all needs none there.
   void gather_equal(const Tensor& mine, Tensor& all) override {
     constexpr int64_t kParallelBytes = 1 << 15;
     if (mine.numel() < kParallelBytes) {
