@@ -5,6 +5,7 @@
 #include <string>
 
 #include <ATen/Parallel.h>
+#include <c10/core/DeviceGuard.h>
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
@@ -82,6 +83,7 @@ Tensor exact_similarities(const Tensor& x, const Tensor& y, const Tensor& x_row,
                        found.data_ptr<float>()};
   const RankKernels& kernels = rank_kernels(device);
   if (device.is_cuda()) {
+    const c10::DeviceGuard guard(device);
     kernels.similarities(pairs, {0, x_row.size(0), current_stream()});
     return found;
   }

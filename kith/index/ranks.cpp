@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <ATen/Parallel.h>
+#include <c10/core/DeviceGuard.h>
 #include <torch/torch.h>
 
 #include "kith/core/side_by_side.h"
@@ -171,6 +172,7 @@ class Counter {
     block.threshold = wanted_.threshold.data_ptr<float>();
     block.wanted = wanted_.item.data_ptr<int64_t>();
     block.count = wanted_.count.data_ptr<int64_t>();
+    const c10::DeviceGuard guard(device_);
     void* stream = device_.is_cuda() ? current_stream() : nullptr;
     rank_kernels(device_).count(block, {0, last - first, stream});
   }

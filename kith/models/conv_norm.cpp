@@ -61,7 +61,8 @@ Tensor ConvNorm::operator()(const Tensor& x, Activation f,
   const ConvNormShape shape = {conv_->options.stride()->front(), padding_,
                                conv_->options.groups(), norm_->options.eps(),
                                f};
-  if (is_affine() && !conv_->bias.defined() &&
+  const bool can_add = !shortcut.defined() || slope_follows_from_result(f);
+  if (is_affine() && !conv_->bias.defined() && can_add &&
       can_conv_norm_act(x, weights, shape)) {
     return conv_norm_act(x, weights, shape, *fused_, shortcut);
   }
@@ -85,6 +86,7 @@ Tensor ConvNorm::convolve_and_pool(const Tensor& x) {
 
 Tensor ConvNorm::normalise(const Tensor& x) {
   if (!is_affine()) {
+    fused_->clear();  // the statistics change, and their versions do not tell
     return shared_ ? shared_->forward(x) : norm_->forward(x);
   }
   return torch::batch_norm(x, norm_->weight, norm_->bias, norm_->running_mean,

@@ -32,7 +32,8 @@ KITH_BOTH_SIDES S activate(S x) {
 }
 
 /// df/dx, `at` being f(x) where slope_follows_from_result() and x elsewhere. At
-/// corners that of LibTorch.
+/// corners that of LibTorch; of ReLU6 that of hardtanh(), with which the layers
+/// of convolutional networks compute it.
 template <Activation kind, class S>
 KITH_BOTH_SIDES S activation_slope(S at) {
   if constexpr (kind == Activation::kRelu) {

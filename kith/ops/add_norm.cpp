@@ -201,6 +201,28 @@ class AddNormFunction : public torch::autograd::Function<AddNormFunction> {
 
 }  // namespace
 
+/// Kernels take them as they are.
+void check_parameters(const Tensor& x, const TokenBranch& branch,
+                      const TokenNorm& norm) {
+  const auto check = [&](const char* name, const Tensor& tensor, int64_t size) {
+    TORCH_CHECK_VALUE(
+        !tensor.defined() || (tensor.numel() == size && tensor.dim() == 1 &&
+                              tensor.scalar_type() == x.scalar_type() &&
+                              tensor.device() == x.device()),
+        "[add_norm] expected ", name, " [", size, "] of the tokens' type ",
+        x.toString(), ", got ", tensor.toString(), " ", tensor.sizes());
+  };
+  check("gamma", norm.gamma, x.size(2));
+  check("beta", norm.beta, x.size(2));
+  check("bias", branch.bias, x.size(2));
+  check("scale", branch.scale, x.size(2));
+  check("factor", branch.factor, x.size(0));
+  TORCH_CHECK_VALUE(
+      branch.a.defined() || !(branch.bias.defined() || branch.scale.defined() ||
+                              branch.factor.defined()),
+      "[add_norm] bias, scale or factor of no branch");
+}
+
 Tensor add_branch(const Tensor& x, const TokenBranch& branch) {
   if (!branch.a.defined()) return x;
   Tensor a = branch.a.to(x.scalar_type());
@@ -222,6 +244,7 @@ std::pair<Tensor, Tensor> add_norm(const Tensor& x, const TokenBranch& branch,
                         (!adds || branch.a.sizes() == x.sizes()),
                     "[add_norm] expected tokens [N, T, ", norm.gamma.numel(),
                     "], got ", x.sizes());
+  check_parameters(x, branch, norm);
   const auto part = [&](const Tensor& tensor) {
     return given(laid_out(tensor), x);
   };

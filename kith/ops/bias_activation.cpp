@@ -117,7 +117,7 @@ Tensor bias_activation(const Tensor& u, const Tensor& bias,
   TORCH_CHECK_VALUE(
       has_token_ops(u.device(), bias.scalar_type(), u.scalar_type()) &&
           u.dim() > 0 && bias.dim() == 1 && u.size(-1) == bias.numel() &&
-          bias.numel() % halves(activation) == 0,
+          bias.numel() % (halves(activation) * (u.is_cuda() ? 8 : 1)) == 0,
       "[bias_activation] not for ", u.toString(), " ", u.sizes(), " and ",
       bias.toString(), " ", bias.sizes());
   const Tensor rows = laid_out(u), offsets = laid_out(bias);

@@ -101,12 +101,10 @@ std::pair<Tensor, Tensor> run_bias_act_gradient(const Tensor& gradient,
                                                 const Tensor& bias,
                                                 Activation activation) {
   const bool passes = activation == Activation::kNone;
-  const Tensor before =
-      passes ? gradient
-             : at::empty_like(gradient, gradient.suggest_memory_format());
+  const Tensor before = passes ? gradient : at::empty_like(gradient);
   const int64_t channels = gradient.size(1);
   const int64_t rows = gradient.numel() / channels;
-  // A part of at least 8 kB, and as many as the channels allow.
+  // A part of at least 8 kB, and not more of them than rows.
   const int64_t parts = std::clamp<int64_t>(rows * channels / 4096, 1,
                                             std::min(kMostParts, rows));
   const Tensor sums =
@@ -174,9 +172,12 @@ ConvForward run_depthwise_forward(const Tensor& x, int64_t kernel,
 }
 
 /// Whether cuDNN adds bias and shortcut and applies the activation by itself.
+/// LibTorch lets it take any algorithm for that, also where only those are
+/// wanted that give the same bits every time.
 bool cudnn_has_all(const Tensor& x, const ConvNormShape& shape) {
   return x.is_cuda() && shape.groups == 1 &&
-         shape.activation == Activation::kRelu;
+         shape.activation == Activation::kRelu &&
+         !at::globalContext().deterministicCuDNN();
 }
 
 /// Of a 1x1 convolution: where the library cannot, bias and activation are left
@@ -368,6 +369,20 @@ class ConvNormActFunction
   }
 };
 
+/// Kernels read it where they write.
+void check_shortcut(const Tensor& x, const Tensor& weight,
+                    const ConvNormShape& shape, const Tensor& shortcut) {
+  if (!shortcut.defined()) return;
+  const std::vector<int64_t> wanted = {
+      x.size(0), weight.size(0), out_size(x.size(2), weight.size(2), shape),
+      out_size(x.size(3), weight.size(3), shape)};
+  TORCH_CHECK_VALUE(shortcut.sizes() == at::IntArrayRef(wanted) &&
+                        shortcut.device() == x.device(),
+                    "[conv_norm_act] expected a shortcut ",
+                    at::IntArrayRef(wanted), " on ", x.device(), ", got ",
+                    shortcut.sizes(), " on ", shortcut.device());
+}
+
 bool is_learnt_vector(const Tensor& tensor, const Tensor& weight) {
   return tensor.defined() && tensor.is_contiguous() &&
          tensor.numel() == weight.size(0) &&
@@ -411,6 +426,7 @@ Tensor conv_norm_act(const Tensor& x, const ConvNormWeights& weights,
   TORCH_CHECK_VALUE(
       !shortcut.defined() || slope_follows_from_result(shape.activation),
       "[conv_norm_act] a shortcut is added before none, ReLU or ReLU6 only");
+  check_shortcut(x, weights.weight, shape, shortcut);
   const ConvKind kind = kind_of(x, weights.weight, shape);
   const FoldedConv::Tensors tensors =
       folded.of(weights, shape.eps, layout_for(kind), fused_type(x));

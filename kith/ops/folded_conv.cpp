@@ -35,16 +35,14 @@ Tensor lying_as(const Tensor& like, const Tensor& tensor) {
 
 FoldedConv::Tensors FoldedConv::of(const ConvNormWeights& w, double eps,
                                    Layout layout, at::ScalarType type) {
-  const std::array<const Tensor*, 5> all = {&w.weight, &w.gamma, &w.beta,
-                                            &w.mean, &w.var};
-  std::array<Source, 5> sources;
-  std::transform(all.begin(), all.end(), sources.begin(), [](const Tensor* t) {
-    return Source{t->data_ptr(), static_cast<int64_t>(t->_version())};
-  });
+  const std::array<Tensor, 5> all = {w.weight, w.gamma, w.beta, w.mean, w.var};
   const std::lock_guard lock(mutex_);
-  if (sources == sources_ && type == type_ && layout == layout_) {
-    return tensors_;
-  }
+  const bool is_same =
+      std::equal(sources_.begin(), sources_.end(), all.begin(),
+                 [](const Source& s, const Tensor& t) { return s.is_of(t); });
+  if (is_same && type == type_ && layout == layout_) return tensors_;
+  // What is kept must serve a graph too.
+  const c10::InferenceMode no_inference(false);
   const at::NoGradGuard no_grad;
   const auto learnt = w.weight.options();
   const int64_t out = w.weight.size(0);
@@ -67,11 +65,26 @@ FoldedConv::Tensors FoldedConv::of(const ConvNormWeights& w, double eps,
                       kernels.fold(fold_of<T>(w, eps), to, current_stream());
                     });
   if (layout == Layout::kStem) made.weight = stem_weight(made.weight);
-  sources_ = sources;
+  std::transform(all.begin(), all.end(), sources_.begin(), [](const Tensor& t) {
+    return t.is_inference()
+               ? Source{}
+               : Source{t.detach(), static_cast<int64_t>(t._version())};
+  });
   layout_ = layout;
   type_ = type;
   tensors_ = made;
   return made;
+}
+
+bool FoldedConv::Source::is_of(const Tensor& other) const {
+  return tensor.defined() && !other.is_inference() &&
+         tensor.data_ptr() == other.data_ptr() &&
+         version == static_cast<int64_t>(other._version());
+}
+
+void FoldedConv::clear() {
+  const std::lock_guard lock(mutex_);
+  sources_ = {};
 }
 
 FoldedConv::Gradients FoldedConv::gradients(const ConvNormWeights& w,

@@ -3,6 +3,8 @@
 #include <array>
 #include <mutex>
 
+#include <c10/core/DeviceGuard.h>
+
 #include "kith/core/tensor.h"
 #include "kith/ops/conv_kernels.h"
 #include "kith/ops/fused_way.h"
@@ -21,7 +23,8 @@ struct ConvNormWeights {
 
 /// Batch norm folded into the convolution (see NormFold), in the type of the
 /// maps. It is computed again when one of the weights has changed: the chunks
-/// of a step, and all batches of an evaluation, share it.
+/// of a step, and all batches of an evaluation, share it. On the CPU ConvNorm
+/// folds by itself.
 class FoldedConv {
  public:
   /// What is made of the weight.
@@ -47,6 +50,10 @@ class FoldedConv {
   Tensors of(const ConvNormWeights& weights, double eps, Layout layout,
              at::ScalarType type);
 
+  /// After a change that no tensor's version tells, as LibTorch makes running
+  /// statistics.
+  void clear();
+
   /// Of dL/dw' (laid as of() does it) and dL/db', which is dL/dbeta.
   static Gradients gradients(const ConvNormWeights& weights, double eps,
                              Layout layout, const Tensor& to_weight,
@@ -54,9 +61,12 @@ class FoldedConv {
 
  private:
   struct Source {
-    const void* data = nullptr;
+    /// It lives on, so that no other has its address: adapters make a weight
+    /// anew for each chunk.
+    Tensor tensor;
     int64_t version = -1;
-    bool operator==(const Source&) const = default;
+
+    bool is_of(const Tensor& other) const;
   };
 
   std::mutex mutex_;
@@ -69,6 +79,7 @@ class FoldedConv {
 /// Calls run(kernels) with those for maps like `map`.
 template <class Run>
 void with_conv_kernels(const Tensor& map, const Run& run) {
+  const c10::DeviceGuard guard(map.device());
   for_map_type(map, [&]<class T>() {
     run(map.is_cuda() ? cuda_conv_kernels<T>() : cpu_conv_kernels<T>());
   });

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "kith/ops/conv_kernels.h"
+
 namespace kith {
 namespace {
 
@@ -13,12 +15,15 @@ FusedOnCpu::FusedOnCpu() : before_(std::exchange(fused_on_cpu, true)) {}
 FusedOnCpu::~FusedOnCpu() { fused_on_cpu = before_; }
 
 bool takes_fused_way(const Tensor& x) {
-  return x.is_cuda() ? fused_type(x) == at::kBFloat16 : fused_on_cpu;
+  if (!x.is_cuda()) return fused_on_cpu;
+  return fused_type(x) == at::kBFloat16 &&
+         cuda_conv_kernels<Bf16>().bias_act != nullptr;
 }
 
 at::ScalarType fused_type(const Tensor& x) {
-  const bool low = x.is_cuda() && Autocast::is_enabled();
-  return low ? at::kBFloat16 : x.scalar_type();
+  const bool is_low =
+      x.is_cuda() && x.scalar_type() == at::kFloat && Autocast::is_bfloat16();
+  return is_low ? at::kBFloat16 : x.scalar_type();
 }
 
 at::ScalarType sum_type(at::ScalarType type) {

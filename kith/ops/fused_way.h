@@ -22,8 +22,8 @@ class FusedOnCpu {
   bool before_;
 };
 
-/// Whether layers that are given `x` are to be fused: on a GPU in bfloat16,
-/// under an Autocast or as they are.
+/// Whether layers that are given `x` are to be fused: on a GPU for which kith
+/// has kernels in bfloat16, under an Autocast to that or as they are.
 bool takes_fused_way(const Tensor& x);
 
 /// The type of maps on that way.

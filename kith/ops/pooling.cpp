@@ -1,5 +1,6 @@
 #include "kith/ops/pooling.h"
 
+#include <c10/core/DeviceGuard.h>
 #include <torch/torch.h>
 
 #include "kith/ops/fused_way.h"
@@ -16,6 +17,7 @@ using torch::autograd::variable_list;
 /// Calls run(kernels) with those for maps like `map`.
 template <class Run>
 void with_pool_kernels(const Tensor& map, const Run& run) {
+  const c10::DeviceGuard guard(map.device());
   for_map_type(map, [&]<class T>() {
     run(map.is_cuda() ? cuda_pool_kernels<T>() : cpu_pool_kernels<T>());
   });
@@ -149,12 +151,15 @@ Tensor gem_pool(const Tensor& map, const Tensor& p, double floor) {
                     "[gem_pool] expected a map [N, C, H, W], one power and a "
                     "floor above zero, got ",
                     map.sizes(), ", ", p.sizes(), " and ", floor);
+  TORCH_CHECK_VALUE(can_pool(map) && p.device() == map.device(),
+                    "[gem_pool] not for maps ", map.toString(), " ",
+                    map.sizes(), " with a power on ", p.device());
   return GemPoolFunction::apply(map, p, floor);
 }
 
 Tensor max_pool_3x3(const Tensor& map) {
-  TORCH_CHECK_VALUE(map.dim() == 4, "[max_pool_3x3] expected a map, got ",
-                    map.sizes());
+  TORCH_CHECK_VALUE(can_pool(map), "[max_pool_3x3] not for maps ",
+                    map.toString(), " ", map.sizes());
   return MaxPoolFunction::apply(map);
 }
 

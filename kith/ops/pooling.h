@@ -9,9 +9,9 @@ namespace kith {
 bool can_pool(const Tensor& map);
 
 /// Generalised mean of each channel of [N, C, H, W], mean(max(x,
-/// floor)^p)^(1/p) with a learnt p [1] -> [N, C] of the type of p. Two reads of
-/// the map in all and one write, for value and gradient; LibTorch's operations
-/// make ten maps of four bytes a number.
+/// floor)^p)^(1/p) with a learnt p [1] -> [N, C] in float32 (of a map in
+/// double: double). Two reads of the map in all and one write, for value and
+/// gradient; LibTorch's operations make ten maps of four bytes a number.
 Tensor gem_pool(const Tensor& map, const Tensor& p, double floor);
 
 /// The largest of 3 x 3 positions, at every second one of [N, C, H, W], whose

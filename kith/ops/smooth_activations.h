@@ -1,8 +1,9 @@
 #pragma once
 
-// Activations and their slopes, for kernels. Math has the functions they are
-// made of: the processor's own, or quicker ones where the result is rounded to
-// bfloat16 anyway.
+// Activations of transformers and their slopes, for kernels; at the corners of
+// ReLU6 that of clamp(), which is 1 (see activated() in bias_activation.h).
+// Math has the functions they are made of: the processor's own, or quicker ones
+// where the result is rounded to bfloat16 anyway.
 
 #include <cmath>
 

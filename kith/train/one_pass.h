@@ -5,9 +5,11 @@
 #include <vector>
 
 #include <ATen/Parallel.h>
+#include <c10/core/DeviceGuard.h>
 
 #include "kith/core/tensor.h"
 #include "kith/ops/fused_way.h"
+#include "kith/ops/gpu.h"
 #include "kith/ops/optimizer_kernels.h"
 
 namespace kith {
@@ -18,10 +20,11 @@ template <size_t kLists>
 using TensorLists = std::array<std::vector<Tensor>, kLists>;
 
 /// Whether a step can go over them in one pass: float32 without gaps, on the
-/// CPU or on one GPU, and those that belong together in the same order in
-/// memory.
+/// CPU or on one GPU for which kith has kernels, and those that belong together
+/// in the same order in memory.
 template <size_t kLists>
 bool lie_alike(const TensorLists<kLists>& lists) {
+  if (lists[0][0].is_cuda() && gpu_steps.squares == nullptr) return false;
   for (const std::vector<Tensor>& list : lists) {
     for (size_t i = 0; i < list.size(); ++i) {
       const Tensor& one = list[i];
@@ -49,6 +52,13 @@ std::vector<NumberLists<static_cast<int>(kLists)>> as_number_lists(
     }
   }
   return all;
+}
+
+/// Calls step(lists as kernels take them, stream) on the GPU that they are on.
+template <size_t kLists, class Step>
+void on_gpu(const TensorLists<kLists>& lists, const Step& step) {
+  const c10::DeviceGuard guard(lists[0][0].device());
+  step(as_number_lists(lists), current_stream());
 }
 
 /// On the CPU: calls work(data, count), data[k] being at `count` numbers of a

@@ -6,7 +6,6 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
-#include "kith/ops/gpu.h"
 #include "kith/ops/optimizer_kernels.h"
 #include "kith/train/one_pass.h"
 #include "kith/train/schedule.h"
@@ -43,8 +42,9 @@ double norm_on_gpu(const std::vector<Tensor>& grads) {
   for (const Tensor& grad : grads) pieces += GpuSteps::pieces_of(grad.numel());
   const Tensor sums =
       at::empty({pieces}, grads.front().options().dtype(at::kDouble));
-  gpu_steps.squares(as_number_lists(lists), sums.data_ptr<double>(),
-                    current_stream());
+  on_gpu(lists, [&](const auto& numbers, void* stream) {
+    gpu_steps.squares(numbers, sums.data_ptr<double>(), stream);
+  });
   return std::sqrt(sums.sum().item<double>());
 }
 

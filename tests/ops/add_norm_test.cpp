@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "tests/support/expect_error.h"
 #include "tests/support/torch/tensors.h"
 
 namespace kith {
@@ -257,6 +258,21 @@ TEST(AddNorm, CudaGivesWhatTheCpuGives) {
       }
     }
   }
+}
+
+// Kernels take them as they are.
+TEST(AddNorm, RefusesParametersThatDoNotFit) {
+  const Tensor x = torch::zeros({2, 3, 16}), ones = torch::ones({16});
+  const auto refuse = [&](const TokenBranch& branch, const TokenNorm& norm,
+                          const char* what) {
+    expect_error<c10::ValueError>(
+        [&] { add_norm(x, branch, norm, at::kFloat); }, what);
+  };
+  refuse({x, {}, {}, {}}, {ones.to(at::kDouble), ones}, "expected gamma [16]");
+  refuse({x, {}, {}, {}}, {ones, torch::ones({8})}, "expected beta [16]");
+  refuse({x, torch::ones({1}), {}, {}}, {ones, ones}, "expected bias [16]");
+  refuse({x, {}, {}, torch::ones({1})}, {ones, ones}, "expected factor [2]");
+  refuse({{}, ones, {}, {}}, {ones, ones}, "of no branch");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "kith/core/torch_compat.h"
 #include "kith/ops/fused_way.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/torch/tensors.h"
 
 namespace kith {
@@ -19,6 +20,7 @@ struct ConvCase {
   int64_t in, out, kernel, height, width;
   ConvNormShape shape;
   bool has_shortcut = false;
+  bool of_pictures = false;
 };
 
 std::vector<ConvCase> conv_cases() {
@@ -49,7 +51,17 @@ std::vector<ConvCase> conv_cases() {
     cases.push_back(
         {"depthwise + " + n, 8, 8, 3, 6, 5, {1, 1, 8, 1e-3, f}, true});
   }
-  cases.push_back({"7x7", 3, 8, 7, 16, 12, {2, 3, 1, 1e-3, Activation::kRelu}});
+  for (const bool of_pictures : {false, true}) {
+    cases.push_back({of_pictures ? "7x7 of pictures" : "7x7",
+                     3,
+                     8,
+                     7,
+                     16,
+                     12,
+                     {2, 3, 1, 1e-3, Activation::kRelu},
+                     false,
+                     of_pictures});
+  }
   cases.push_back(
       {"odd", 24, 24, 3, 29, 31, {2, 1, 24, 1e-3, Activation::kRelu6}});
   return cases;
@@ -61,7 +73,8 @@ struct ConvTensors {
   ConvNormWeights weights;
 
   std::vector<Tensor> leaves() const {
-    std::vector<Tensor> all = {x, weights.weight, weights.gamma, weights.beta};
+    std::vector<Tensor> all = {weights.weight, weights.gamma, weights.beta};
+    if (x.requires_grad()) all.push_back(x);
     if (shortcut.defined()) all.push_back(shortcut);
     return all;
   }
@@ -193,6 +206,73 @@ TEST(ConvNormAct, FoldsAgainWhenAWeightHasChanged) {
   }
 }
 
+// Adapters make the weight anew for each pass: mostly at the address that the
+// one before had, and at the same version.
+TEST(ConvNormAct, FoldsAgainWhenAWeightIsMadeAnew) {
+  const FusedOnCpu on_cpu;
+  const ConvCase c = conv_cases().front();
+  ConvTensors t = tensors_for(c);
+  const Tensor original = t.weights.weight.detach();
+  FoldedConv folded;
+  const at::NoGradGuard no_grad;
+  for (int pass = 0; pass < 5; ++pass) {
+    t.weights.weight = Tensor();
+    t.weights.weight = original * (pass + 1);
+    EXPECT_LE(relative(conv_norm_act(t.x, t.weights, c.shape, folded),
+                       layer_by_layer(t, c.shape)),
+              1e-14);
+  }
+}
+
+TEST(ConvNormAct, WhatInferenceModeFoldedServesAGraphToo) {
+  const FusedOnCpu on_cpu;
+  const ConvCase c = conv_cases().front();
+  const ConvTensors t = tensors_for(c);
+  FoldedConv folded;
+  {
+    const c10::InferenceMode inference;
+    conv_norm_act(t.x, t.weights, c.shape, folded);
+    ConvTensors made = t;
+    made.weights.gamma = t.weights.gamma * 2;  // has no version
+    EXPECT_LE(relative(conv_norm_act(made.x, made.weights, c.shape, folded),
+                       layer_by_layer(made, c.shape)),
+              1e-14);
+    conv_norm_act(t.x, t.weights, c.shape, folded);
+  }
+  const Tensor y = conv_norm_act(t.x, t.weights, c.shape, folded);
+  const std::vector<Tensor> made = gradients(y, t);
+  const std::vector<Tensor> wanted = gradients(layer_by_layer(t, c.shape), t);
+  for (size_t i = 0; i < made.size(); ++i) {
+    EXPECT_LE(relative(made[i], wanted[i]), 1e-12) << i;
+  }
+}
+
+// Strides of what has size 1 mean nothing, and LibTorch then takes such a
+// gradient for one with channels first.
+TEST(ConvNormAct, TakesGradientsOfNarrowMaps) {
+  const FusedOnCpu on_cpu;
+  const ConvCase c = {
+      "narrow", 8, 16, 1, 5, 1, {1, 0, 1, 1e-3, Activation::kRelu6}};
+  ConvTensors t = tensors_for(c);
+  const std::vector<Tensor> wanted = gradients(layer_by_layer(t, c.shape), t);
+  t.gradient = t.gradient.as_strided({3, 16, 5, 1}, {80, 1, 16, 1});
+  ASSERT_TRUE(t.gradient.is_contiguous(at::MemoryFormat::ChannelsLast));
+  const std::vector<Tensor> made = gradients(fused(t, c.shape), t);
+  for (size_t i = 0; i < made.size(); ++i) {
+    EXPECT_LE(relative(made[i], wanted[i]), 1e-12) << i;
+  }
+}
+
+TEST(ConvNormAct, RefusesAShortcutOfOtherSizes) {
+  const FusedOnCpu on_cpu;
+  const ConvCase c = conv_cases().front();
+  ConvTensors t = tensors_for(c);
+  t.shortcut = random_normal({3, c.out, 1, 1}, 2);
+  expect_error<c10::ValueError>([&] { fused(t, c.shape); },
+                                "expected a shortcut [3, 24, 5, 6]",
+                                "[3, 24, 1, 1]");
+}
+
 TEST(ConvNormAct, GivesNoGradientToWhatWantsNone) {
   const FusedOnCpu on_cpu;
   const ConvCase c = conv_cases().front();
@@ -223,8 +303,7 @@ TEST(ConvNormAct, OfPicturesIsThatOfTheLayers) {
         ConvTensors t = tensors_for(c);
         // Of the first layer, which needs no gradient of its input.
         t.x = t.x.detach();
-        const auto learnt = t.leaves();
-        const std::vector<Tensor> leaves(learnt.begin() + 1, learnt.end());
+        const std::vector<Tensor> leaves = t.leaves();
         const Tensor y = fused(t, c.shape);
         const Tensor expected = layer_by_layer(t, c.shape);
         EXPECT_LE(relative(y, expected), 1e-14) << channels << ", " << kernel;
@@ -252,7 +331,16 @@ TEST(ConvNormAct, NanStaysNan) {
   for (const ConvCase& c : conv_cases()) {
     ConvTensors t = tensors_for(c);
     t.x = torch::full_like(t.x, std::numeric_limits<double>::quiet_NaN());
-    EXPECT_TRUE(fused(t, c.shape).isnan().any().item<bool>()) << c.name;
+    EXPECT_TRUE(fused(t, c.shape).isnan().all().item<bool>()) << c.name;
+  }
+}
+
+TEST(ConvNormAct, NanStaysNanOnAGpu) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  for (const ConvCase& c : conv_cases()) {
+    ConvTensors t = tensors_for(c).to(at::kCUDA, at::kFloat, at::kBFloat16);
+    t.x = torch::full_like(t.x, std::numeric_limits<double>::quiet_NaN());
+    EXPECT_TRUE(fused(t, c.shape).isnan().all().item<bool>()) << c.name;
   }
 }
 
@@ -274,9 +362,13 @@ std::vector<Tensor> gradients_by_layer(const ConvTensors& t,
 /// weights, 2^-9 each.
 void expect_close_in_bfloat16(const ConvCase& c, c10::Device device) {
   const ConvTensors cpu = tensors_for(c);
-  const ConvTensors t = cpu.to(device, at::kFloat, at::kBFloat16);
+  ConvTensors t = cpu.to(device, at::kFloat, at::kBFloat16);
   // The numbers that the fused way sees.
-  const ConvTensors exact = t.to(device, at::kDouble, at::kDouble);
+  ConvTensors exact = t.to(device, at::kDouble, at::kDouble);
+  // Pictures want no gradient: only then is it the way of a first layer.
+  for (ConvTensors* some : {&t, &exact}) {
+    some->x.requires_grad_(!c.of_pictures);
+  }
   Tensor y;
   {
     const Autocast low(device.is_cuda());

@@ -1,5 +1,5 @@
-// The twins of the kernels of cuda/: the same formulas and the same parts of
-// sums, one number after another.
+// The twins of the kernels of cuda/: the same formulas and as many parts of
+// sums, one number after another. The order of additions may differ.
 
 #include "kith/ops/conv_kernels.h"
 

@@ -2,7 +2,6 @@
 
 #include <torch/torch.h>
 
-#include "kith/ops/gpu.h"
 #include "kith/ops/optimizer_kernels.h"
 #include "kith/train/one_pass.h"
 #include "kith/train/optimizers.h"
@@ -77,7 +76,9 @@ void AdamOptimizer::update(const ParameterGroup& group) {
       .eps = in_float(options_.eps),
       .step = in_float(group.lr / mean_bias)};
   if (group.parameters.front().is_cuda()) {
-    gpu_steps.adam(scalars, as_number_lists(lists), current_stream());
+    on_gpu(lists, [&](const auto& numbers, void* stream) {
+      gpu_steps.adam(scalars, numbers, stream);
+    });
     return;
   }
   in_one_pass(lists, [&](const auto& data, int64_t count) {

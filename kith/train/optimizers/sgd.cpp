@@ -1,6 +1,5 @@
 #include <torch/torch.h>
 
-#include "kith/ops/gpu.h"
 #include "kith/ops/optimizer_kernels.h"
 #include "kith/train/one_pass.h"
 #include "kith/train/optimizers.h"
@@ -31,7 +30,9 @@ void SgdOptimizer::update(const ParameterGroup& group) {
                               .lr = static_cast<float>(group.lr),
                               .nesterov = options_.nesterov};
   if (group.parameters.front().is_cuda()) {
-    gpu_steps.sgd(scalars, as_number_lists(lists), current_stream());
+    on_gpu(lists, [&](const auto& numbers, void* stream) {
+      gpu_steps.sgd(scalars, numbers, stream);
+    });
     return;
   }
   in_one_pass(lists, [&](const auto& data, int64_t count) {
