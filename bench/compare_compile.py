@@ -12,7 +12,7 @@
 
 Both compute in bfloat16 (PyTorch: autocast, channels last; on a CPU float32)
 and keep the statistics of batch norm. One process of PyTorch a network, then kith, on the
-same GPU; each number is the median of --repeat runs.
+same GPU; each number is the median of --repeat runs (default: one).
 """
 
 import argparse
@@ -164,6 +164,7 @@ def run_torch(name, args):
         run = torch.compile(model) if what == "compiled" else model
 
         def train():
+            model.zero_grad(set_to_none=True)
             with autocast():
                 y = run(x)
             y.float().square().mean().backward()
@@ -343,8 +344,11 @@ def kith_embed(network, classes, args, folder):
              folder / f"{name}.csv", "--out", folder / "e.npy", "--batch",
              batch, "--device", args.device])
         seconds[name] = time.perf_counter() - begin
-    return {"rate": network.images / (seconds["long"] - seconds["short"]),
-            "seconds": seconds}
+    more = seconds["long"] - seconds["short"]
+    if more <= 0:
+        raise Failed(f"{network.images} more images took no longer: a larger "
+                     "--images is needed")
+    return {"rate": network.images / more, "seconds": seconds}
 
 
 def choose_images(names, args, scratch):
