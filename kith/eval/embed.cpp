@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/core/timer.h"
 #include "kith/eval/embed_pictures.h"
 #include "kith/eval/embed_steps.h"
 #include "kith/eval/image_share.h"
@@ -46,7 +47,7 @@ Tensor embed_plain(EmbeddingNet& net, const DataSet& data,
   std::vector<Tensor> parts;
   int64_t done = 0;
   while (loader.remaining() > 0) {
-    const Batch batch = loader.next();
+    const Batch batch = next_batch(loader, options.times);
     const Upload pixels(pixels_of(batch.parts.front()), net.device());
     parts.push_back(forward_pixels(net, pixels.get(), usual, options.pooled));
     // The GPU has read the batch's memory before it goes to the next one.
@@ -110,11 +111,16 @@ EmbeddedShare embed_raw(EmbeddingNet& net, const DataSet& data,
   const ImageShare share = image_share(
       indices, plain ? options.batch : images_a_batch(net.input(), options),
       or_alone(options.ranks));
+  const Timer timer;
   const Tensor rows = in_evaluation_mode(net, [&] {
     return plain ? embed_plain(net, data, share, options, progress)
                  : embed_pictures(net, data, share, options, progress);
   });
   check_embeddings(rows, data, share.images, options);
+  if (options.times != nullptr) {
+    options.times->images += share.all_images;
+    options.times->seconds += timer.seconds();
+  }
   return {rows, share.first};
 }
 

@@ -10,6 +10,7 @@
 #include "kith/data/data_set.h"
 #include "kith/data/loader.h"
 #include "kith/eval/descriptor.h"
+#include "kith/eval/embed_times.h"
 #include "kith/eval/whitening.h"
 #include "kith/models/embedding_net.h"
 
@@ -31,6 +32,7 @@ struct EmbedOptions {
   /// Who embeds the images together, all with the same network; null: this
   /// process alone.
   Communicator* ranks = nullptr;
+  EmbedTimes* times = nullptr;  ///< What gets the times; null: nothing.
 };
 
 /// Embeddings of images of a data set, [N, dim] float32 on the network's

@@ -122,7 +122,7 @@ Tensor embed_pictures(EmbeddingNet& net, const DataSet& data,
   Loader loader(share.batches, load, options.loader);
   progress.start("embed", share.all_images);
   for (int64_t done = 0; loader.remaining() > 0;) {
-    const Batch batch = loader.next();
+    const Batch batch = next_batch(loader, options.times);
     sums.add(batch, done);
     done += batch.count();
     progress.advance(share.done_by_all(done), "");

@@ -125,7 +125,10 @@ EmbeddedImages embed_together(const EmbedImagesOptions& options,
   const std::optional<Whitening> whitening = make_whitening(
       options.descriptor.whitening, *model.net, *data, embedding, progress);
   if (whitening) embedding.whitening = &*whitening;
+  EmbedTimes times;
+  embedding.times = &times;
   embed_to_file(*model.net, *data, all, embedding, progress, options.out);
+  log_info("embedded " + times.text());
   Communicator& ranks = or_alone(options.ranks);
   if (ranks.is_first()) {
     if (!options.ids.empty()) write_file_atomically(options.ids, ids);

@@ -193,8 +193,12 @@ void score(const RunEvaluation& evaluation, EvaluatedRun& run,
   const EvaluateRunOptions& asked = evaluation.asked;
   const std::string& folder = run.folder;
   const bool writes = or_alone(asked.ranks).is_first();
+  EmbedTimes times;
+  EmbedOptions embed = evaluation.evaluator.embedding();
+  embed.times = &times;
   const EmbeddedSplit embedded =
-      evaluation.evaluator.embed(*evaluation.model.net, progress);
+      evaluation.evaluator.embed(*evaluation.model.net, embed, progress);
+  log_info("embedded " + times.text());
   const Timer timer;
   EvalReport& report = run.report;
   report.result = evaluation.evaluator.score(embedded);

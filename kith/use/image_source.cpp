@@ -53,8 +53,11 @@ class ImageSource final : public IndexSource {
   Rows rows(const std::string& scratch, Progress& progress) override {
     EmbedOptions embedding = usual_embedding(model_loaded_);
     embedding.ranks = ranks_;
+    EmbedTimes times;
+    embedding.times = &times;
     embed_to_file(*model_loaded_.net, *data_, chosen_, embedding, progress,
                   scratch);
+    log_info("embedded " + times.text());
     if (!or_alone(ranks_).is_first()) return {};
     const Rows rows = unit_rows(scratch, memory_mb_, at::kCPU);
     remove_file(scratch);  // they have it open: a kill leaves nothing behind

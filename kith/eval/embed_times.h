@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kith/data/loader.h"
+
+namespace kith {
+
+/// What took how long while images were embedded; calls add up.
+struct EmbedTimes {
+  int64_t images = 0;  ///< Of all ranks.
+  double seconds = 0;  ///< From the first image to the last embedding.
+  double waiting = 0;  ///< Of them for pictures that were not decoded yet.
+
+  /// Which of the two the time goes to: "decoding" if the network waited for
+  /// pictures more than half of the time, else "the network".
+  std::string bound() const;
+  /// "8122 images in 3.1 s, 2620 images/s; bound by the network (2% of the
+  /// time waiting for pictures)"
+  std::string text() const;
+};
+
+/// The loader's next batch; `times`, unless it is null, gets the wait for it.
+Batch next_batch(Loader& loader, EmbedTimes* times);
+
+}  // namespace kith
