@@ -41,8 +41,16 @@ std::string recognise(const std::string& path) {
     const std::string file = fs::path(path).filename().string();
     return file == "df.csv" || file == "df_with_bboxes.csv" ? "oml" : "csv";
   }
+  // "train/*.tar": any file with this end.
   const auto has = [&](const std::string& file) {
-    return path_exists(path + "/" + file);
+    const size_t star = file.find('*');
+    if (star == std::string::npos) return path_exists(path + "/" + file);
+    const std::string folder = path + "/" + file.substr(0, star);
+    if (!is_folder(folder)) return false;
+    const std::vector<std::string> names = names_in(folder);
+    return std::any_of(names.begin(), names.end(), [&](const auto& name) {
+      return name.ends_with(file.substr(star + 1));
+    });
   };
   if (has("dataset.csv")) return "csv";
   std::vector<std::string> found;

@@ -32,7 +32,8 @@ struct PublishedCounts {
 
 /// What a data set's class says of it, in its kTraits.
 struct DataSetTraits {
-  /// A folder with all files of a row holds the data set, for open_data_set.
+  /// A folder with all files of a row holds the data set, for open_data_set;
+  /// "*.tar" is any file with this end.
   const char* layouts[4][4] = {};
   /// The protocol that results are published with.
   const char* protocol = "standard";

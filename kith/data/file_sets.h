@@ -1,8 +1,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "kith/data/data_set.h"
+#include "kith/io/tar.h"
 
 namespace kith {
 
@@ -58,6 +60,40 @@ class OmlDataSet final : public DataSet {
   using Options = OmlOptions;
 
   explicit OmlDataSet(Options options);
+};
+
+struct WebDatasetOptions {
+  std::string path = {};
+  std::string label = "cls";
+  double test_fraction = 0.5;
+
+  void describe(OptionSet& set);
+};
+
+/// Tar archives in the layout of WebDataset: the files of a sample follow one
+/// another and have the same name up to the first dot. Nothing is unpacked:
+/// pictures are read where they lie, in any order.
+class WebDataset final : public DataSet {
+ public:
+  static constexpr const char* kSummary =
+      "tar shards in the layout of WebDataset";
+  static constexpr DataSetTraits kTraits = {
+      .layouts = {{"*.tar"}, {"train/*.tar"}}};
+  using Options = WebDatasetOptions;
+
+  explicit WebDataset(Options options);
+
+ protected:
+  StoredImage read(int64_t index) const override;
+
+ private:
+  struct Place {
+    size_t shard = 0;
+    TarEntry picture;
+  };
+
+  std::vector<std::string> shards_;
+  std::vector<Place> places_;  ///< By Item::place.
 };
 
 }  // namespace kith

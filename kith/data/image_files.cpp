@@ -17,8 +17,10 @@ bool is_hidden(const fs::path& path) {
   return path.filename().string().starts_with('.');
 }
 
-bool has_image_extension(const fs::path& path) {
-  std::string extension = path.extension().string();
+}  // namespace
+
+bool is_image_file(const std::string& path) {
+  std::string extension = fs::path(path).extension().string();
   for (char& c : extension) {
     c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
@@ -27,8 +29,6 @@ bool has_image_extension(const fs::path& path) {
   return std::find(std::begin(kExtensions), std::end(kExtensions), extension) !=
          std::end(kExtensions);
 }
-
-}  // namespace
 
 ImageFiles find_image_files(const std::string& folder) {
   ImageFiles found;
@@ -39,7 +39,7 @@ ImageFiles find_image_files(const std::string& folder) {
         it.disable_recursion_pending();
       } else if (!it->is_directory()) {
         auto& files =
-            has_image_extension(it->path()) ? found.images : found.ignored;
+            is_image_file(it->path().string()) ? found.images : found.ignored;
         files.push_back(it->path().string());
       }
     }

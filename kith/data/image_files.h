@@ -16,6 +16,9 @@ struct ImageFiles {
   std::vector<std::string> ignored;  ///< Other files, sorted.
 };
 
+/// Whether a file is taken for an image, by its extension.
+bool is_image_file(const std::string& path);
+
 /// All image files below a folder. Hidden files ("._x.jpg") are skipped; links
 /// to folders are not followed. Throws DataError if the folder is unreadable.
 ImageFiles find_image_files(const std::string& folder);

@@ -119,6 +119,21 @@ std::string ImageList::class_name(int64_t label) const {
   return found == class_names.end() ? std::to_string(label) : found->second;
 }
 
+void label_by_name(ImageList& list, const std::vector<std::string>& names) {
+  KITH_ASSERT(names.size() == list.items.size());
+  std::vector<std::string> classes = names;
+  std::sort(classes.begin(), classes.end());
+  classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+  for (size_t i = 0; i < names.size(); ++i) {
+    list.items[i].label =
+        std::lower_bound(classes.begin(), classes.end(), names[i]) -
+        classes.begin();
+  }
+  for (size_t i = 0; i < classes.size(); ++i) {
+    list.class_names[static_cast<int64_t>(i)] = classes[i];
+  }
+}
+
 SplitSummary summarise(const ImageList& list, Split split) {
   std::map<int64_t, int64_t> counts;
   SplitSummary summary;

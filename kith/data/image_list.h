@@ -29,6 +29,8 @@ struct Item {
   std::string category = {};    ///< A group of classes (an alphabet), or empty.
   int quarter_turns = 0;        ///< Rotation by 90 degrees, counter-clockwise.
   std::optional<Box> box = {};  ///< The picture is cropped to it, then turned.
+  /// Where its data set finds the picture, if that is not the file `path`.
+  int64_t place = -1;
 };
 
 /// The images that answer a query, where no labels say so. An image is in one
@@ -58,6 +60,10 @@ struct ImageList {
   /// The class's name, or its number if it has none.
   std::string class_name(int64_t label) const;
 };
+
+/// Labels the items by the names of their classes, in the order of the items:
+/// classes are numbered from 0 in the order of their names, over all splits.
+void label_by_name(ImageList& list, const std::vector<std::string>& names);
 
 /// What `kith data check` prints of a split.
 struct SplitSummary {

@@ -37,7 +37,11 @@ void set_on_broken(DataSet& data, const std::string& on_broken) {
 
 std::unique_ptr<DataSet> images_below(const std::string& folder) {
   const ImageFiles files = find_image_files(folder);
-  if (files.images.empty()) throw DataError(folder + ": no images found");
+  if (files.images.empty()) {
+    throw DataError(folder +
+                    ": no images found; a data set that is not of image files, "
+                    "such as shards, is given as a configuration (.yaml)");
+  }
   if (!files.ignored.empty()) {
     log_warning(folder + ": " + std::to_string(files.ignored.size()) +
                 " files are not images and are left out (first: " +

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "kith/data/file_sets.h"
 #include "kith/data/ground_truth.h"
 #include "kith/image/decode.h"
 #include "kith/io/csv.h"
@@ -19,6 +20,7 @@
 #include "tests/support/more_pictures.h"
 #include "tests/support/pth_files.h"
 #include "tests/support/raw_images.h"
+#include "tests/support/raw_tar.h"
 
 namespace kith {
 namespace {
@@ -341,10 +343,36 @@ Files matlab_files() {
   };
 }
 
+Files shards() {
+  const auto file = [](const std::string& name,
+                       const std::vector<RawTarFile>& files, size_t times,
+                       const std::string& error) {
+    return HostileFile{
+        "shard_" + name, "x.tar",
+        [=] {
+          const std::string bytes = raw_tar(files);
+          return repeated(bytes.substr(0, bytes.size() - 1024), times * kMega);
+        },
+        [](const std::string& path) { WebDataset({.path = path}); }, error};
+  };
+  return {
+      file("empty_files", {{"a"}, {"b"}}, 4, "is there twice"),
+      file("folders", {{"a/", "", '5'}}, 4, "no pictures"),
+      file("names", {{"n", std::string(kMega, 'n'), 'L'}, {"n"}}, 20,
+           "is there twice"),
+      file("records",
+           {{"p",
+             repeated(pax_record("path", "a") + pax_record("size", "0"), kMega),
+             'x'},
+            {"a"}},
+           20, "is there twice"),
+  };
+}
+
 Files all_files() {
   Files all;
   for (const Files& files : {pictures(), more_pictures(), lists(),
-                             ground_truths(), matlab_files()}) {
+                             ground_truths(), matlab_files(), shards()}) {
     all.insert(all.end(), files.begin(), files.end());
   }
   return all;

@@ -31,7 +31,7 @@ class FolderReader {
       add_classes(options.path, {names.begin(), middle}, Split::kTrain);
       add_classes(options.path, {middle, names.end()}, Split::kTest);
     }
-    number_classes();
+    label_by_name(list_, class_of_item_);
     if (list_.items.empty()) {
       throw DataError(options.path + ": no images found; expected " +
                       options.path + "/<class>/<image>");
@@ -62,20 +62,6 @@ class FolderReader {
         list_.items.push_back(std::move(item));
         class_of_item_.push_back(name);
       }
-    }
-  }
-
-  void number_classes() {
-    std::vector<std::string> names = class_of_item_;
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-    for (size_t i = 0; i < list_.items.size(); ++i) {
-      const auto found =
-          std::lower_bound(names.begin(), names.end(), class_of_item_[i]);
-      list_.items[i].label = found - names.begin();
-    }
-    for (size_t i = 0; i < names.size(); ++i) {
-      list_.class_names[static_cast<int64_t>(i)] = names[i];
     }
   }
 
