@@ -102,7 +102,9 @@ TensorLimit limit_network(const std::string& description,
                           const std::vector<std::string>& weights) {
   constexpr uint64_t kRoom = uint64_t{256} << 20;
   uint64_t bytes = 0;
-  for (const std::string& file : weights) bytes += fs::file_size(file);
+  for (const std::string& file : weights) {
+    bytes += static_cast<uint64_t>(bytes_of(file));
+  }
   const uint64_t most = 4 * bytes + kRoom;
   const auto megabytes = [](uint64_t count) {
     return memory_text(static_cast<int64_t>(count >> 20) + 1);
