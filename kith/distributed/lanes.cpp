@@ -121,6 +121,12 @@ void LaneSum::add(Tensor lane) {
   }
 }
 
+std::vector<Tensor> LaneSum::waiting() const {
+  std::vector<Tensor> sums;
+  for (const Node& node : nodes_) sums.push_back(node.sum);
+  return sums;
+}
+
 Tensor LaneSum::total() {
   KITH_ASSERT(next_ == lanes_.last && !nodes_.empty());
   if (ranks_.is_alone()) {

@@ -38,6 +38,9 @@ class LaneSum {
   /// The tensor of the next lane of this rank, [n]; it is used up.
   void add(Tensor lane);
 
+  /// The sums of what was added, from left to right, that wait for others.
+  std::vector<Tensor> waiting() const;
+
   /// The sum over all lanes, the same on every rank: each rank adds up its
   /// share of the numbers and all gather the shares.
   Tensor total();

@@ -1,9 +1,12 @@
 #include "kith/ops/conv_norm_act.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <torch/torch.h>
 
 #include "kith/ops/conv_kernels.h"
@@ -172,12 +175,22 @@ ConvForward run_depthwise_forward(const Tensor& x, int64_t kernel,
 }
 
 /// Whether cuDNN adds bias and shortcut and applies the activation by itself.
-/// LibTorch lets it take any algorithm for that, also where only those are
-/// wanted that give the same bits every time.
-bool cudnn_has_all(const Tensor& x, const ConvNormShape& shape) {
-  return x.is_cuda() && shape.groups == 1 &&
-         shape.activation == Activation::kRelu &&
-         !at::globalContext().deterministicCuDNN();
+/// LibTorch does not ask, as it does before a convolution alone, whether cuDNN
+/// is there, wanted and able: in bfloat16, and for maps of 2^31 numbers. It
+/// lets it take any algorithm, also where only those are wanted that give the
+/// same bits every time.
+bool cudnn_has_all(const Tensor& x, int64_t outputs,
+                   const ConvNormShape& shape) {
+  if (!x.is_cuda() || shape.groups != 1 ||
+      shape.activation != Activation::kRelu) {
+    return false;
+  }
+  const at::Context& context = at::globalContext();
+  const int64_t most =
+      std::numeric_limits<int32_t>::max() / std::max(x.size(1), outputs);
+  return !context.deterministicCuDNN() && context.userEnabledCuDNN() &&
+         at::detail::getCUDAHooks().supportsBFloat16ConvolutionWithCuDNNv8() &&
+         x.numel() / x.size(1) <= most;
 }
 
 /// Of a 1x1 convolution: where the library cannot, bias and activation are left
@@ -206,7 +219,7 @@ ConvForward run_dense_forward(const Tensor& x, const ConvNormShape& shape,
   const Tensor& weight = folded.weight;
   const Tensor& bias = folded.bias_as_maps;
   const int64_t s = shape.stride, p = shape.padding;
-  if (!cudnn_has_all(x, shape)) {
+  if (!cudnn_has_all(x, weight.size(0), shape)) {
     const Tensor y =
         at::conv2d(x, weight, {}, {s, s}, {p, p}, {1, 1}, shape.groups)
             .contiguous(kChannelsLast);
@@ -227,8 +240,9 @@ ConvForward run_forward(const Tensor& x, ConvKind kind, int64_t kernel,
                         const FoldedConv::Tensors& folded,
                         const Tensor& shortcut) {
   // With a shortcut cuDNN does it all, products of matrices do not.
-  const bool is_product = kind == ConvKind::kPointwise &&
-                          !(shortcut.defined() && cudnn_has_all(x, shape));
+  const bool is_product =
+      kind == ConvKind::kPointwise &&
+      !(shortcut.defined() && cudnn_has_all(x, folded.weight.size(0), shape));
   ConvForward done =
       kind == ConvKind::kDepthwise
           ? run_depthwise_forward(x, kernel, shape, folded, shortcut)
@@ -409,6 +423,7 @@ bool can_conv_norm_act(const Tensor& x, const ConvNormWeights& w,
       type == at::kBFloat16 ? cuda_conv_kernels<Bf16>().vector : 1;
   return w.weight.scalar_type() == sum_type(type) && lies_by_filter(w.weight) &&
          w.weight.size(0) % vector == 0 &&
+         x.size(1) == w.weight.size(1) * shape.groups &&
          is_learnt_vector(w.gamma, w.weight) &&
          is_learnt_vector(w.beta, w.weight) &&
          is_learnt_vector(w.mean, w.weight) &&

@@ -145,6 +145,8 @@ void GradientBucket::put_back(const float* has) {
 void GradientBucket::use_on_this_stream() const {
   kith::use_on_this_stream(lane_);
   kith::use_on_this_stream(sum_);
+  // Copies of lanes between the first and the last are freed here.
+  for (const Tensor& sum : lane_sum_.waiting()) kith::use_on_this_stream(sum);
 }
 
 }  // namespace kith

@@ -37,7 +37,8 @@ class GradientBucket {
   /// null for one rank.
   void put_back(const float* has);
 
-  /// Its memory is used on this thread's stream too.
+  /// Its memory, with what was added so far, is used on this thread's stream
+  /// too.
   void use_on_this_stream() const;
 
  private:

@@ -167,7 +167,6 @@ class GradientSum::Sender : public std::enable_shared_from_this<Sender> {
       // Its own threads would make more than there are cores.
       if (device_.is_cpu()) compute_on_this_thread_alone();
       const OwnStream beside(device_);
-      for (const Entry& entry : entries_) entry.bucket->use_on_this_stream();
       for (size_t next = 0;; next = (next + 1) % entries_.size()) {
         Entry& entry = entries_[next];
         StreamPoint taken;
@@ -179,6 +178,7 @@ class GradientSum::Sender : public std::enable_shared_from_this<Sender> {
           taken = entry.taken;
         }
         taken.wait();
+        entry.bucket->use_on_this_stream();
         entry.bucket->add();
         entry.bucket->add_up();
         StreamPoint sent(device_);

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "kith/core/error.h"
@@ -13,6 +14,9 @@
 
 namespace kith {
 namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 ConfigNode read_small(const PublishedConfig& config) {
   ConfigNode section = ConfigNode::map();
@@ -90,6 +94,17 @@ TEST_F(PublishedNetworkTest, OfTimmIsTheNetworkOfTimm) {
       to_yaml(read(R"({"architecture": "vit_base_patch16_siglip_224.webli"})")
                   .backbone),
       "name: vit_base_patch16_siglip_224\nactivation: gelu\n");
+  for (const char* name :
+       {"vit_small_patch16_224.dino", "vit_small_patch14_dinov2.lvd142m"}) {
+    const std::string folder =
+        R"({"architecture": ")" + std::string(name) + R"("})";
+    EXPECT_THAT(to_yaml(read(folder).backbone),
+                HasSubstr("interpolation: antialias\n"));
+  }
+  EXPECT_THAT(
+      to_yaml(read(R"({"architecture": "vit_small_patch14_reg4_dinov2"})")
+                  .backbone),
+      Not(HasSubstr("interpolation")));
 }
 
 TEST_F(PublishedNetworkTest, TheUsersOwnWordsCount) {

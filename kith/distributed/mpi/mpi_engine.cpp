@@ -138,7 +138,9 @@ class MpiRank final : public Communicator {
     Messages messages;
     for (const int64_t r : others()) messages.receive(all[r], r);
     for (const int64_t r : others()) messages.send(mine, r);
-    all[rank()].copy_(mine);
+    const Tensor own = all[rank()];
+    // What is there already must not be written while it is sent.
+    if (own.data_ptr() != mine.data_ptr()) own.copy_(mine);
     finish(messages);
   }
 

@@ -120,12 +120,20 @@ void add_deit(std::vector<VitShape>& all) {
   add("deit3_h_14", third("huge", 14), {"deit3_huge_patch14_224"});
 }
 
+/// Option `key` has another value in timm's network of this name.
+void timm_has(const std::string& name, const char* key, const char* value) {
+  ConfigNode other = ConfigNode::map();
+  other.set(key, ConfigNode::text(value));
+  add_timm_difference(name, std::move(other));
+}
+
 void add_dino(std::vector<VitShape>& all) {
   const auto add = [&](const char* name, const char* size, int64_t patch,
                        const char* timm) {
     VitOptions o = sized(size, patch);
     o.grid = 224 / patch;
     o.interpolation = "offset";
+    timm_has(name, "interpolation", "antialias");
     all.push_back({name, summary_of("DINO", o), o, {timm}, kImagenetInput});
   };
   add("dino_vits16", "small", 16, "vit_small_patch16_224.dino");
@@ -141,6 +149,7 @@ void add_dinov2(std::vector<VitShape>& all) {
     o.grid = kSide / o.patch;
     o.layer_scale = 1e-5;
     o.interpolation = "offset";
+    timm_has(name, "interpolation", "antialias");
     all.push_back({name,
                    summary_of("DINOv2", o),
                    o,
@@ -242,9 +251,7 @@ void add_siglip(std::vector<VitShape>& all) {
     o.grid = side / o.patch;
     o.token = "attention_pool";
     const std::string pixels = std::to_string(side);
-    ConfigNode exact = ConfigNode::map();
-    exact.set("activation", ConfigNode::text("gelu"));
-    add_timm_difference("siglip_" + name + "_" + pixels, std::move(exact));
+    timm_has("siglip_" + name + "_" + pixels, "activation", "gelu");
     all.push_back({"siglip_" + name + "_" + pixels,
                    summary_of("SigLIP", o),
                    o,
