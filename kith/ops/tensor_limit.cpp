@@ -8,6 +8,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/torch_compat.h"
+#include "kith/ops/kept_memory.h"
 
 namespace kith {
 namespace {
@@ -21,6 +22,8 @@ class LimitedAllocator final : public c10::Allocator {
  public:
   static void install() {
     [[maybe_unused]] static LimitedAllocator* const self = [] {
+      // Above this limit its blocks would be handed out without being counted.
+      const KeptMemory below;
       auto* made = new LimitedAllocator(c10::GetCPUAllocator());
       c10::SetCPUAllocator(made);
       return made;
