@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <sstream>
 
 #include <ATen/Parallel.h>
@@ -13,6 +14,7 @@
 #include "kith/eval/metric_name.h"
 #include "kith/eval/relevance.h"
 #include "kith/index/ranks.h"
+#include "kith/index/reranked.h"
 #include "kith/index/shared_rows.h"
 #include "kith/index/tell_others.h"
 #include "kith/ops/pairwise.h"
@@ -63,11 +65,19 @@ std::vector<std::vector<double>> values_by_query(
   if (metrics.empty()) return values;
   const Rows& gallery =
       scored.gallery.defined() ? scored.gallery : scored.queries;
+  std::optional<Reranked> reranked;
+  if (!options.rerank.empty()) {
+    reranked.emplace(options.rerank,
+                     RerankSet{scored.queries, gallery, relevance.self(),
+                               options.memory_mb});
+  }
   for (int64_t first = 0; first < relevance.queries();) {
     const RankedPairs pairs = next_pairs(relevance, first, relevance.queries(),
                                          options.memory_mb << 19);
-    const std::vector<int64_t> ranks = exact_ranks(
-        scored.queries, gallery, pairs, relevance.self(), {options.memory_mb});
+    const std::vector<int64_t> ranks =
+        reranked ? reranked->ranks(pairs)
+                 : exact_ranks(scored.queries, gallery, pairs, relevance.self(),
+                               {options.memory_mb});
     at::parallel_for(0, pairs.queries(), 64, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t q = first + i;
@@ -195,12 +205,13 @@ EvalPart part_of(const Relevance& relevance) {
   return part;
 }
 
-std::string rules_of(const EvalPart& part, bool misses) {
+std::string rules_of(const EvalPart& part, const EvalResult& result) {
   std::string line = std::to_string(part.queries) + " queries, gallery of " +
                      std::to_string(part.gallery) + ", cosine similarity, " +
                      (part.self_excluded ? "self excluded by index"
                                          : "query not in the gallery") +
                      ", ties by lower index, ";
+  if (!result.rerank.empty()) line += "re-ranked by " + result.rerank + ", ";
   if (part.junk > 0) {
     line += std::to_string(part.junk) + " junk items left out of rankings, ";
   }
@@ -210,7 +221,7 @@ std::string rules_of(const EvalPart& part, bool misses) {
   if (part.without_positives == 0) return line + "every query has positives";
   return line + std::to_string(part.without_positives) +
          " queries without positives " +
-         (misses ? "count as misses" : "left out");
+         (result.counted_as_misses ? "count as misses" : "left out");
 }
 
 EvalResult evaluate_divided(const Scored& scored,
@@ -219,6 +230,7 @@ EvalResult evaluate_divided(const Scored& scored,
   const Relevance relevance(scored);
   EvalResult result;
   result.counted_as_misses = options.misses;
+  result.rerank = text_of(options.rerank);
   result.parts.push_back(part_of(relevance));
   std::vector<std::vector<double>> values =
       values_by_query(scored, relevance, rank_metrics(metrics), options);
@@ -229,7 +241,10 @@ EvalResult evaluate_divided(const Scored& scored,
   size_t by_query = 0;
   for (const NamedMetric& named : metrics) {
     if (dynamic_cast<const RankMetric*>(named.metric.get()) == nullptr) {
-      result.metrics.push_back(set_value(named, set));
+      // Of embeddings, whose order does not matter.
+      if (options.rerank.empty()) {
+        result.metrics.push_back(set_value(named, set));
+      }
       continue;
     }
     check_queries(named, relevance, values[by_query]);
@@ -253,7 +268,7 @@ std::string EvalResult::protocol_line() const {
   for (const EvalPart& part : parts) {
     if (!text.empty()) text += "\n";
     if (!part.name.empty()) text += part.name + ": ";
-    text += rules_of(part, counted_as_misses);
+    text += rules_of(part, *this);
   }
   return text;
 }
@@ -277,6 +292,7 @@ void add_part(const std::string& name, EvalResult part, EvalResult& result) {
   part.parts[0].name = name;
   result.parts.push_back(std::move(part.parts[0]));
   result.counted_as_misses = part.counted_as_misses;
+  result.rerank = part.rerank;
 }
 
 double Metric::operator()(const Tensor& embeddings,

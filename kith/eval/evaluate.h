@@ -6,6 +6,7 @@
 
 #include "kith/eval/metric.h"
 #include "kith/eval/scored.h"
+#include "kith/index/reranker.h"
 
 namespace kith {
 
@@ -46,6 +47,7 @@ struct EvalResult {
   std::vector<MetricValue> metrics;  ///< "medium/map" in a part with a name.
   std::vector<EvalPart> parts;
   bool counted_as_misses = false;  ///< What happened to those without.
+  std::string rerank = {};         ///< How items were ordered anew; empty: not.
 
   /// "4000 queries, gallery 4000, ...": the rules the numbers stand on, a line
   /// for each part.
@@ -64,6 +66,8 @@ struct EvaluateOptions {
   uint64_t seed = 0;        ///< Of resamples and clusterings.
   int64_t memory_mb = 512;  ///< For blocks.
   Tensor clusters = {};     ///< ScoredSet::clusters
+  /// Before ranks are taken. The result then has only the metrics of ranks.
+  RerankSteps rerank = {};
   /// Who divides the work, all with the same embeddings, or each with its own
   /// (shared_rows.h); null: this process alone.
   Communicator* ranks = nullptr;

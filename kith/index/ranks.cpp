@@ -84,9 +84,15 @@ Tensor similarities_of_part(const Tensor& queries, const Part& part,
 }
 
 /// Exact similarities of pairs: whoever has the item computes its own.
-Tensor pair_similarities(const Tensor& queries, const Part& part,
-                         const Tensor& query_of, const Tensor& items,
-                         int64_t block_rows) {
+Tensor similarities_of_run(const Tensor& queries, const Part& part,
+                           const Tensor& query_of, const Tensor& items,
+                           int64_t block_rows) {
+  const Tensor all = part.items.in_memory();
+  if (part.ranks == nullptr && all.defined()) {
+    return exact_similarities(queries, all, query_of.to(queries.device()),
+                              items.to(queries.device()))
+        .cpu();
+  }
   const auto [sorted, order] = items.sort();
   const int64_t* data = sorted.data_ptr<int64_t>();
   const int64_t* end = data + sorted.size(0);
@@ -325,39 +331,81 @@ Plan make_plan(const Rows& queries, const Rows& gallery,
   return plan;
 }
 
-Tensor view_of_indices(const int64_t* data, int64_t size) {
-  return torch::from_blob(const_cast<int64_t*>(data), {size}, at::kLong);
+/// Some queries in memory, and where their pairs are among all.
+struct PairRun {
+  Tensor queries;                    ///< [n, D]
+  const int64_t* offsets = nullptr;  ///< [n + 1]
+
+  int64_t first() const { return offsets[0]; }
+  int64_t count() const { return offsets[queries.size(0)] - offsets[0]; }
+};
+
+/// The similarities of a run's pairs, as they are given or as they are.
+Tensor run_similarities(const PairRun& run, const Part& part,
+                        const RankedPairs& pairs, const Plan& plan) {
+  if (!pairs.similarities.empty()) {
+    return torch::from_blob(
+        const_cast<float*>(pairs.similarities.data()) + run.first(),
+        {run.count()}, at::kFloat);
+  }
+  std::vector<int64_t> query_of;
+  query_of.reserve(static_cast<size_t>(run.count()));
+  for (int64_t i = 0; i < run.queries.size(0); ++i) {
+    query_of.insert(query_of.end(),
+                    static_cast<size_t>(run.offsets[i + 1] - run.offsets[i]),
+                    i);
+  }
+  const auto view = [&](const int64_t* data) {
+    return torch::from_blob(const_cast<int64_t*>(data), {run.count()},
+                            at::kLong);
+  };
+  const bool in_memory = part.items.in_memory().defined();
+  return similarities_of_run(run.queries, part, view(query_of.data()),
+                             view(pairs.items.data() + run.first()),
+                             in_memory ? part.items.count() : plan.block_items);
 }
 
-/// The ranks of a run of queries [n, D] from `first` on, whose items begin at
-/// offsets[0].
-void rank_run(const Tensor& queries, int64_t first, const Rows& gallery,
-              const int64_t* offsets, const int64_t* items,
-              const Tensor& exclude, const Plan& plan, int64_t* ranks) {
-  const int64_t n = queries.size(0);
-  longest_row(queries, "query", first);
-  const int64_t count = offsets[n] - offsets[0];
-  std::vector<int64_t> query_of;
-  query_of.reserve(static_cast<size_t>(count));
-  for (int64_t i = 0; i < n; ++i) {
-    query_of.insert(query_of.end(),
-                    static_cast<size_t>(offsets[i + 1] - offsets[i]), i);
-  }
+/// The ranks of a run's pairs; the first query is the `first` of all.
+void rank_run(const PairRun& run, int64_t first, const Rows& gallery,
+              const RankedPairs& pairs, const Tensor& excluded,
+              const Plan& plan, int64_t* ranks) {
+  const int64_t n = run.queries.size(0);
   const Part part(gallery);
-  const bool in_memory = part.items.in_memory().defined();
-  const Tensor similarity =
-      pair_similarities(queries, part, view_of_indices(query_of.data(), count),
-                        view_of_indices(items, count),
-                        in_memory ? part.items.count() : plan.block_items);
-  Counter counter(queries, sorted_pairs(offsets, n, items, similarity),
-                  exclude);
+  Counter counter(
+      run.queries,
+      sorted_pairs(run.offsets, n, pairs.items.data() + run.first(),
+                   run_similarities(run, part, pairs, plan)),
+      excluded.defined() ? excluded.slice(0, first, first + n) : excluded);
   if (plan.both_ways) {
     count_both_ways(counter, or_alone(part.ranks));
   } else {
     count_all(counter, part, plan.block_items);
   }
   if (part.ranks != nullptr) counter.add_others(*part.ranks);
-  counter.write_ranks(ranks);
+  counter.write_ranks(ranks + run.first());
+}
+
+/// Calls visit(run, first) for queries that have pairs, as many at a time as
+/// the plan says.
+template <class Visit>
+void for_each_run(const Rows& queries, const Rows& gallery,
+                  const RankedPairs& pairs, const Plan& plan,
+                  const Visit& visit) {
+  TORCH_CHECK_VALUE(queries.dim() == gallery.dim(), "queries have ",
+                    queries.dim(), " dimensions, the gallery ", gallery.dim());
+  const torch::NoGradGuard no_grad;
+  const ProductPrecision exact(/*tf32=*/false);
+  telling(or_alone(Part(gallery).ranks), [&] {
+    for (int64_t q = 0; q < pairs.queries(); q += plan.run_queries) {
+      const int64_t n = std::min(plan.run_queries, pairs.queries() - q);
+      const int64_t* offsets = pairs.offsets.data() + q;
+      if (offsets[n] == offsets[0]) continue;
+      const int64_t first = pairs.first + q;
+      const PairRun run{queries.read(first, n), offsets};
+      longest_row(run.queries, "query", first);
+      visit(run, first);
+    }
+  });
 }
 
 }  // namespace
@@ -366,28 +414,30 @@ std::vector<int64_t> exact_ranks(const Rows& queries, const Rows& gallery,
                                  const RankedPairs& pairs,
                                  const Tensor& excluded,
                                  const RankOptions& options) {
-  TORCH_CHECK_VALUE(queries.dim() == gallery.dim(), "queries have ",
-                    queries.dim(), " dimensions, the gallery ", gallery.dim());
   const Tensor exclude = row_positions(excluded, queries.count(),
                                        gallery.count(), "items to exclude");
-  const torch::NoGradGuard no_grad;
-  const ProductPrecision exact(/*tf32=*/false);
+  KITH_ASSERT(pairs.similarities.empty() ||
+              pairs.similarities.size() == pairs.items.size());
   const Plan plan = make_plan(queries, gallery, pairs, options.memory_mb);
   std::vector<int64_t> ranks(pairs.items.size());
-  const auto rank_all = [&] {
-    for (int64_t q = 0; q < pairs.queries(); q += plan.run_queries) {
-      const int64_t n = std::min(plan.run_queries, pairs.queries() - q);
-      const int64_t* offsets = pairs.offsets.data() + q;
-      if (offsets[n] == offsets[0]) continue;
-      const int64_t first = pairs.first + q;
-      rank_run(queries.read(first, n), first, gallery, offsets,
-               pairs.items.data() + offsets[0],
-               exclude.defined() ? exclude.slice(0, first, first + n) : exclude,
-               plan, ranks.data() + offsets[0]);
-    }
-  };
-  telling(or_alone(Part(gallery).ranks), rank_all);
+  for_each_run(
+      queries, gallery, pairs, plan, [&](const PairRun& run, int64_t first) {
+        rank_run(run, first, gallery, pairs, exclude, plan, ranks.data());
+      });
   return ranks;
+}
+
+std::vector<float> pair_similarities(const Rows& queries, const Rows& gallery,
+                                     const RankedPairs& pairs,
+                                     const RankOptions& options) {
+  const Plan plan = make_plan(queries, gallery, pairs, options.memory_mb);
+  std::vector<float> similarities(pairs.items.size());
+  for_each_run(queries, gallery, pairs, plan, [&](const PairRun& run, int64_t) {
+    const Tensor found = run_similarities(run, Part(gallery), pairs, plan);
+    std::copy_n(found.data_ptr<float>(), run.count(),
+                similarities.data() + run.first());
+  });
+  return similarities;
 }
 
 }  // namespace kith

@@ -12,6 +12,9 @@ struct RankedPairs {
   int64_t first = 0;
   std::vector<int64_t> offsets = {0};
   std::vector<int64_t> items;
+  /// The similarity at which each item is placed; empty: its own. An item of
+  /// the position N comes behind all of its similarity.
+  std::vector<float> similarities = {};
 
   int64_t queries() const { return static_cast<int64_t>(offsets.size()) - 1; }
 };
@@ -39,5 +42,11 @@ std::vector<int64_t> exact_ranks(const Rows& queries, const Rows& gallery,
                                  const RankedPairs& pairs,
                                  const Tensor& excluded,
                                  const RankOptions& options = {});
+
+/// The exact similarity of each pair, in the order of pairs.items: summed in
+/// double and rounded to float32 once. Ranks share the work as above.
+std::vector<float> pair_similarities(const Rows& queries, const Rows& gallery,
+                                     const RankedPairs& pairs,
+                                     const RankOptions& options = {});
 
 }  // namespace kith
