@@ -150,7 +150,7 @@ void print_memory(const std::optional<double>& mb) {
 void print_bench_table(const BenchSubject& subject,
                        const SearchBenchResult& result) {
   print_subject(subject, "");
-  print_time(subject.name == "eval" ? "ranks and metrics" : "nearest items",
+  print_time(subject.name == "knn" ? "nearest items" : "ranks and metrics",
              result.time);
   print_time("one product", result.product);
   std::printf("ratio              %12.2f\n",

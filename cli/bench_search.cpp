@@ -21,10 +21,12 @@ void multiply(const Tensor& x, Tensor& block) {
   }
 }
 
-double score(const Scored& scored) {
+double score(const Scored& scored, const RerankSteps& rerank) {
   const std::vector<NamedMetric> metrics =
       parse_metrics({"recall_any@1,10,100,1000", "map_at_r"});
-  return evaluate(scored, metrics).at("recall_any@1");
+  EvaluateOptions options;
+  options.rerank = rerank;
+  return evaluate(scored, metrics, options).at("recall_any@1");
 }
 
 double nearest(const Scored& scored, int64_t k) {
@@ -50,8 +52,8 @@ SearchBenchResult bench_search(const SearchBench& bench) {
   scored.query_labels = input.labels.cpu();
   SearchBenchResult result;
   const auto run = [&] {
-    result.recall =
-        bench.what == "eval" ? score(scored) : nearest(scored, bench.k);
+    result.recall = bench.what == "knn" ? nearest(scored, bench.k)
+                                        : score(scored, bench.rerank);
   };
   const PeakMemory peak(bench.device);
   run();  // warms up too: threads, pages, libraries

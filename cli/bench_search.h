@@ -5,15 +5,18 @@
 
 #include "cli/bench_batch.h"
 #include "cli/measure.h"
+#include "kith/index/reranker.h"
 
 namespace kith {
 
 /// A way to search the whole batch among itself: "eval" for the ranks and
-/// metrics of evaluate(), "knn" for the nearest neighbours of exact_search().
+/// metrics of evaluate(), "knn" for the nearest neighbours of exact_search();
+/// with `rerank` the ranks and metrics after it.
 struct SearchBench : BenchBatch {
   std::string what;
   int64_t k = 10;        ///< Neighbours of "knn".
   double seconds = 1.0;  ///< Least time for each of the two timings.
+  RerankSteps rerank = {};
 };
 
 struct SearchBenchResult {

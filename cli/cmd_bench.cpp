@@ -19,6 +19,7 @@ miner:NAME, any miner of: kith list miners. A call that chooses tuples.
 eval. Ranks of all positives when every item is searched among the others, and
 recall_any@1,10,100,1000 and map_at_r of them.
 knn. The --k nearest items of every item.
+rerank:NAME, any reranker of: kith list rerankers. As eval, after re-ranking.
 Of several names each is measured in turn; one that fails is reported as such,
 the others go on, and the exit code is 1. With --json they are the entries of
 "benchmarks" in one object.
@@ -31,7 +32,7 @@ random. A seed means the same batch on every device.
   time          value and gradient, or a call of the miner: median and minimum
                 of repeated runs, after warming up. At least 3 runs and
                 --seconds, at most 100 runs.
-  one product   of eval and knn: all similarities, M x M x d, in float32 by
+  one product   of eval, knn and rerank: all similarities, M x M x d, in float32 by
                 blocks of rows; ratio is time / one product.
   products      in the same way, three products of M x M x d by blocks of rows:
                 the arithmetic that no loss on all similarities can do without
@@ -53,6 +54,7 @@ Examples
   kith bench loss:recall_at_k --simix --set t2=0.05 --set memory_mb=64
   kith bench loss:recall_at_k --device cuda --set products=tf32
   kith bench eval --batch 60502 --dim 512 --per-class 2
+  kith bench rerank:k_reciprocal --batch 100000 --dim 512 --per-class 10
   kith bench miner:distance_weighted --batch 2000 --set cutoff=0.4)";
 
 using Json = nlohmann::ordered_json;
@@ -69,6 +71,7 @@ struct BenchFlags : BenchSubject {
 
 constexpr const char* kLoss = "loss:";
 constexpr const char* kMiner = "miner:";
+constexpr const char* kRerank = "rerank:";
 
 bool is_search(const std::string& name) {
   return name == "eval" || name == "knn";
@@ -81,6 +84,9 @@ bool is_search(const std::string& name) {
   }
   for (const std::string& miner : miner_registry().names()) {
     known.push_back(kMiner + miner);
+  }
+  for (const std::string& reranker : reranker_registry().names()) {
+    known.push_back(kRerank + reranker);
   }
   throw_unknown("", "benchmark", name, known);
 }
@@ -126,6 +132,14 @@ Json run_one(const BenchFlags& flags) {
     return report(
         flags, bench_search({flags.batch, flags.name, flags.k, flags.seconds}));
   }
+  if (flags.name.starts_with(kRerank)) {
+    return report(flags,
+                  bench_search({flags.batch,
+                                "eval",
+                                flags.k,
+                                flags.seconds,
+                                {rerank_step(section_of(flags, kRerank))}}));
+  }
   const MinerBench bench{flags.batch, section_of(flags, kMiner), flags.seconds};
   return report(flags, bench_miner(bench));
 }
@@ -142,7 +156,7 @@ std::string message_of(const std::exception& error) {
 void run_bench(BenchFlags& flags) {
   for (const std::string& name : flags.names) {
     if (!name.starts_with(kLoss) && !name.starts_with(kMiner) &&
-        !is_search(name)) {
+        !name.starts_with(kRerank) && !is_search(name)) {
       throw_unknown_benchmark(name);
     }
   }
@@ -200,8 +214,8 @@ void add_bench(CLI::App& app) {
   auto flags = std::make_shared<BenchFlags>();
   command
       ->add_option("name", flags->names,
-                   "loss:NAME, such as loss:recall_at_k, miner:NAME, eval or "
-                   "knn; or several")
+                   "loss:NAME, such as loss:recall_at_k, miner:NAME, "
+                   "rerank:NAME, eval or knn; or several")
       ->required();
   add_batch_options(*command, flags->batch);
   command

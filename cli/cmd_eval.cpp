@@ -46,6 +46,7 @@ void print_scores(const EvaluatedRun& run) {
   print_line(evaluated_text(report));
   print_metrics(report.result,
                 published_column(report.published, report.published_source));
+  if (report.reranked) print_reranked(report.result, *report.reranked);
   print_definitions(report.result);
   if (report.corrupted.empty()) return;
   print_corruptions(report.result, report.corrupted);
@@ -63,6 +64,7 @@ void run_eval(const EvalFlags& flags) {
   if (!flags.score.metrics.empty()) {
     options.metrics = split_metric_list(flags.score.metrics);
   }
+  options.rerank = flags.score.rerank;
   options.descriptor = flags.descriptor.choice();
   options.scoring = flags.score.options();
   options.corruptions = corruptions_of(flags.corruptions);

@@ -19,6 +19,7 @@
 #include "kith/data/data_set.h"
 #include "kith/eval/metric.h"
 #include "kith/eval/protocol.h"
+#include "kith/index/reranker.h"
 #include "kith/index/vector_index.h"
 #include "kith/losses/unit_embeddings.h"
 #include "kith/miners/miner.h"
@@ -83,7 +84,8 @@ const std::vector<PartKind>& part_kinds() {
       part_kind<metric_registry>("metrics"),
       part_kind<protocol_registry>("protocols"),
       part_kind<figure_registry>("figures"),
-      part_kind<vector_index_registry>("indexes")};
+      part_kind<vector_index_registry>("indexes"),
+      part_kind<reranker_registry>("rerankers")};
   return all;
 }
 

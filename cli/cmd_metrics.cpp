@@ -29,6 +29,7 @@ void run_metrics(const MetricsFlags& flags) {
   }
   ScoreFilesOptions options = flags.files;
   options.scoring = flags.score.options();
+  options.rerank = flags.score.rerank;
   if (!flags.score.metrics.empty()) {
     options.metrics = split_metric_list(flags.score.metrics);
   }
@@ -48,6 +49,7 @@ void run_metrics(const MetricsFlags& flags) {
     return;
   }
   print_metrics(report.result);
+  if (report.reranked) print_reranked(report.result, *report.reranked);
   print_definitions(report.result);
 }
 

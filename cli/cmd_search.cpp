@@ -14,6 +14,7 @@
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/json_text.h"
+#include "kith/core/options.h"
 #include "kith/core/quote.h"
 #include "kith/index/stored_index.h"
 #include "kith/use/files.h"
@@ -92,7 +93,11 @@ void write_page(const SearchFlags& flags,
       fs::path(flags.options.index).filename().string() +
       (flags.options.label.empty() ? ""
                                    : " of the class " + flags.options.label) +
-      ", by cosine similarity.";
+      ", by cosine similarity" +
+      (flags.options.rerank.empty()
+           ? ""
+           : ", re-ranked by " + join(flags.options.rerank)) +
+      ".";
   make_folder_of(flags.html);
   write_file_atomically(flags.html, search_page(lead, queries));
 }
@@ -160,6 +165,7 @@ void add_search(CLI::App& app) {
   command->add_option("-k", flags->options.k, "How many to find")
       ->check(integer(1, 100'000))
       ->capture_default_str();
+  add_rerank_flag(*command, flags->options.rerank, "Order what is found anew");
   command->add_option("--label", flags->options.label,
                       "Only items of this class");
   command->add_option("--html", flags->html,

@@ -191,6 +191,7 @@ void add_serve(CLI::App& app) {
   command->add_option("--token-file", flags->token_file,
                       "A file with the token that clients must send; or set "
                       "KITH_TOKEN");
+  add_rerank_flag(*command, flags->options.rerank, "Order answers anew");
   command
       ->add_option("--batch", flags->options.service.batch,
                    "Most pictures through the network at once")

@@ -50,7 +50,8 @@ std::vector<MetricColumn> published_column(
 }
 
 void print_metrics(const EvalResult& result,
-                   const std::vector<MetricColumn>& beside) {
+                   const std::vector<MetricColumn>& beside,
+                   const std::string& title) {
   size_t width = 18;
   bool with_intervals = false;
   for (const MetricValue& m : result.metrics) {
@@ -71,8 +72,7 @@ void print_metrics(const EvalResult& result,
   if (!beside.empty() || with_intervals) {
     print_row(
         "", [](const MetricColumn& c) { return c.title; },
-        beside.empty() ? "value" : "trained",
-        with_intervals ? "95% interval" : "");
+        beside.empty() ? "value" : title, with_intervals ? "95% interval" : "");
   }
   for (const MetricValue& m : result.metrics) {
     const auto value = [&](const MetricColumn& column) {
@@ -86,6 +86,13 @@ void print_metrics(const EvalResult& result,
     print_line(column.title + ": " + column.source);
   }
   print_line("(" + result.protocol_line() + ")");
+}
+
+void print_reranked(const EvalResult& before, const EvalResult& after) {
+  MetricColumn column{"before", {}};
+  for (const MetricValue& m : before.metrics) column.values[m.name] = m.value;
+  print_line("");
+  print_metrics(after, {column}, "re-ranked");
 }
 
 void print_definitions(const EvalResult& result) {

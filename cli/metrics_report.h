@@ -20,9 +20,14 @@ struct MetricColumn {
 std::vector<MetricColumn> published_column(
     const std::map<std::string, double>& shares, const std::string& source);
 
-/// The metrics as a table, with the rules they stand on.
+/// The metrics as a table, with the rules they stand on. Where others are
+/// beside them their column is called `title`.
 void print_metrics(const EvalResult& result,
-                   const std::vector<MetricColumn>& beside = {});
+                   const std::vector<MetricColumn>& beside = {},
+                   const std::string& title = "trained");
+
+/// The metrics after re-ranking beside those before.
+void print_reranked(const EvalResult& before, const EvalResult& after);
 
 /// "recall_any@k: share of queries ...": each metric of the table once.
 void print_definitions(const EvalResult& result);

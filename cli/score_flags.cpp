@@ -10,6 +10,7 @@ void ScoreFlags::add_to(CLI::App& command, const std::string& usual) {
       "Names with commas, such as recall_any@1,10,map_at_r (see: "
       "kith list metrics); default: " +
           usual);
+  add_rerank_flag(command, rerank, "Re-rank and score again");
   command
       .add_option("--no-positive", no_positive,
                   "Queries without positives: leave_out, or count as miss")

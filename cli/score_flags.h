@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -11,6 +12,7 @@ namespace kith {
 /// What `kith eval` and `kith metrics` let users say about scoring.
 struct ScoreFlags {
   std::string metrics;
+  std::vector<std::string> rerank;
   std::string no_positive = "leave_out";
   int64_t bootstrap = 1000;
   int64_t seed = 0;

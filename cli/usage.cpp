@@ -150,4 +150,15 @@ CLI::Validator integer(int64_t lo, int64_t hi) {
       "");
 }
 
+void add_rerank_flag(CLI::App& command, std::vector<std::string>& texts,
+                     const std::string& what) {
+  command
+      .add_option("--rerank", texts,
+                  what +
+                      ", by a name of kith list rerankers and its options; "
+                      "several times: one after the other")
+      ->type_name("NAME[:KEY=VALUE,...]")
+      ->allow_extra_args(false);
+}
+
 }  // namespace kith

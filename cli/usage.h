@@ -30,4 +30,8 @@ CLI::Validator integer(int64_t lo,
 void add_checkpoint_flag(CLI::App& command, std::string& checkpoint,
                          const std::string& usual = "last");
 
+/// --rerank, which may come several times; `what` says what it does.
+void add_rerank_flag(CLI::App& command, std::vector<std::string>& texts,
+                     const std::string& what);
+
 }  // namespace kith

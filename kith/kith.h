@@ -119,8 +119,11 @@
 #include "kith/index/rows.h"              // embeddings in memory or in a file
 #include "kith/index/flat.h"              // exact
 #include "kith/index/ranks.h"             // exact ranks
+#include "kith/index/reranked.h"          // and after re-ranking
+#include "kith/index/rerankers.h"         // by expansion or k-reciprocal
 #include "kith/index/kinds.h"             // exact, ivf_pq, hnsw
 #include "kith/index/stored_index.h"      // vectors with their images
+#include "kith/index/search_reranked.h"   // re-ranked as well
 #include "kith/index/flat_file.h"         // any number of vectors in a file
 #include "kith/index/recall.h"            // of what is exact
 #include "kith/index/export_shards.h"     // for other vector stores

@@ -145,7 +145,12 @@ const std::vector<OtherName>& other_names() {
       {"metric", "R", kPapers, "recall_any"},
       {"index", "IndexFlatIP", kFaissName, "exact"},
       {"index", "IndexHNSWFlat", kFaissName, "hnsw"},
-      {"index", "IndexIVFPQ", kFaissName, "ivf_pq"}};
+      {"index", "IndexIVFPQ", kFaissName, "ivf_pq"},
+      {"reranker", "re_ranking", kPapers, "k_reciprocal"},
+      {"reranker", "AQE", kPapers, "query_expansion",
+       "with alpha 0; QE_K is k"},
+      {"reranker", "alphaQE", kPapers, "query_expansion"},
+      {"reranker", "DBA", kPapers, "database_augmentation"}};
   return names;
 }
 

@@ -155,6 +155,8 @@ class QueryOrder {
 Reranked::Reranked(const RerankSteps& steps, RerankSet set)
     : steps_(steps), set_(std::move(set)), last_(order_of(steps)) {
   const torch::NoGradGuard no_grad;
+  set_.self = row_positions(set_.self, set_.queries.count(),
+                            set_.gallery.count(), "places of queries");
   const bool has_self =
       set_.self.defined() && (set_.self >= 0).any().item<bool>();
   for (const RerankStep& step : steps_) {

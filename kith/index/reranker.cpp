@@ -34,14 +34,17 @@ std::string rerank_text(const std::string& name, const ConfigNode& options) {
   return words.empty() ? name : name + ":" + join(words, ",");
 }
 
+RerankStep rerank_step(const ConfigNode& section) {
+  const ConfigNode all = reranker_registry().complete(section, "rerank");
+  return {rerank_text(all.find("name")->scalar, all),
+          reranker_registry().make(section, "rerank")};
+}
+
 RerankSteps parse_rerank(const std::vector<std::string>& texts,
                          const std::string& where) {
   RerankSteps steps;
   for (const std::string& text : texts) {
-    const ConfigNode section = rerank_section(text, where);
-    const ConfigNode all = reranker_registry().complete(section, "rerank");
-    steps.push_back({rerank_text(all.find("name")->scalar, all),
-                     reranker_registry().make(section, "rerank")});
+    steps.push_back(rerank_step(rerank_section(text, where)));
   }
   order_of(steps);
   return steps;

@@ -101,6 +101,10 @@ using RerankSteps = std::vector<RerankStep>;
 RerankSteps parse_rerank(const std::vector<std::string>& texts,
                          const std::string& where);
 
+/// The one that a section of a configuration describes: a map with `name` and
+/// options.
+RerankStep rerank_step(const ConfigNode& section);
+
 /// The text of a step by its name and options.
 std::string rerank_text(const std::string& name, const ConfigNode& options);
 

@@ -163,12 +163,17 @@ void set_metrics(StoredEval own, RunRecord& run) {
       if (eval.intervals_rule.empty()) {
         eval.intervals_rule = other.intervals_rule;
       }
+      if (eval.reranked_by.empty()) {
+        eval.reranked_by = other.reranked_by;
+        eval.reranked = other.reranked;
+      }
     }
     read_published(run.config, eval);
   }
   run.rules = own.rules;
   run.published_source = eval.published_source;
   run.intervals_rule = eval.intervals_rule;
+  run.reranked_by = eval.reranked_by;
   const bool has_before = !run.evals.empty() && run.evals.front().step == 0;
   for (const auto& [name, value, list] : own.metrics) {
     if (!list.empty()) continue;
@@ -184,6 +189,8 @@ void set_metrics(StoredEval own, RunRecord& run) {
     if (interval != eval.intervals.end()) {
       metric.interval = interval->second;
     }
+    const auto reranked = eval.reranked.find(name);
+    if (reranked != eval.reranked.end()) metric.reranked = reranked->second;
     run.metrics.push_back(std::move(metric));
   }
 }

@@ -23,6 +23,7 @@ struct RecordedMetric {
   std::optional<double> before;           ///< Of the untrained network.
   std::optional<double> published;        ///< In the same unit as `value`.
   std::optional<Interval> interval = {};  ///< 95%, where one was computed.
+  std::optional<double> reranked = {};    ///< Where kith eval has re-ranked.
 };
 
 /// What the folder of a run says of it, without its data or its network.
@@ -39,6 +40,7 @@ struct RunRecord {
   std::string rules;                    ///< Queries, gallery, self, ties.
   std::string published_source;         ///< Of RecordedMetric::published.
   std::string intervals_rule;           ///< Of RecordedMetric::interval.
+  std::string reranked_by;              ///< Of RecordedMetric::reranked.
   /// Those that were made after the training: the run's own data first, and of
   /// these its last network.
   std::vector<EvalMetrics> evaluations;

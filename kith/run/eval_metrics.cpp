@@ -148,6 +148,12 @@ void add_corruptions(const EvalReport& report, OrderedJson& json) {
   }
 }
 
+OrderedJson reranked_json(const EvalResult& reranked) {
+  OrderedJson json = {{"by", reranked.rerank}};
+  json.update(values_json(reranked));
+  return json;
+}
+
 std::map<std::string, double> by_name(
     const std::vector<StoredMetric>& metrics) {
   std::map<std::string, double> numbers;
@@ -187,6 +193,9 @@ EvalMetrics eval_metrics_of(const OrderedJson& json) {
   const OrderedJson& published = field(json, "published");
   file.published = by_name(metrics_of(published));
   file.published_source = text_of(field(published, "source"));
+  const OrderedJson& reranked = field(json, "reranked");
+  file.reranked_by = text_of(field(reranked, "by"));
+  file.reranked = by_name(metrics_of(reranked));
   const OrderedJson& corruptions = field(json, "corruptions");
   if (corruptions.empty()) return file;
   file.corruptions.push_back({"none", by_name(file.found.metrics)});
@@ -236,6 +245,7 @@ OrderedJson json_of(const EvalReport& report) {
     }
   }
   if (!report.corrupted.empty()) add_corruptions(report, json);
+  if (report.reranked) json["reranked"] = reranked_json(*report.reranked);
   return json;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,8 @@ struct EvalReport {
   std::map<std::string, double> published = {};  ///< Shares.
   std::string published_source = {};
   std::vector<CorruptedResult> corrupted = {};
-  std::vector<BrokenImage> left_out = {};  ///< Images that cannot be read.
+  std::optional<EvalResult> reranked = {};  ///< The same in another order.
+  std::vector<BrokenImage> left_out = {};   ///< Images that cannot be read.
 };
 
 /// One object: an entry a metric, by its name; "checkpoint" with "name",
@@ -39,7 +41,9 @@ struct EvalReport {
 /// "descriptor"; "protocol" with "name", "split", the numbers of queries and
 /// gallery items and the rules; "intervals" and "definitions" of the metrics;
 /// and, where there are such, "left_out", "by_class", "published",
-/// "corruptions" and "mean_of_corrupted". JSON, with the end of its line.
+/// "corruptions" and "mean_of_corrupted", and "reranked": the metrics after
+/// re-ranking, "by" what, and their "intervals". JSON, with the end of its
+/// line.
 std::string eval_metrics_json(const EvalReport& report);
 
 /// "best checkpoint (epoch 7), test split, protocol standard": what the numbers
@@ -76,6 +80,9 @@ struct EvalMetrics {
     std::map<std::string, double> metrics;
   };
   std::vector<Corrupted> corruptions;
+
+  std::string reranked_by;                 ///< Empty: nothing was.
+  std::map<std::string, double> reranked;  ///< By metric.
 };
 
 /// DataError, which names the file, if it is not what write_eval_metrics()

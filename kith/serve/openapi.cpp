@@ -38,7 +38,7 @@ Json answer_schemas() {
           "What stands before /info, /search, ... of this index"}}}}}},
 "Info": {"type": "object", "required": ["name", "model", "index", "kind",
     "items", "dim", "classes", "token_required", "changes", "formats",
-    "max_body_bytes", "max_pixels", "max_neighbours"],
+    "max_body_bytes", "max_pixels", "max_neighbours", "rerank"],
   "additionalProperties": false, "properties": {
     "name": {"type": "string"}, "model": {"type": "string"},
     "index": {"type": "string"}, "kind": {"type": "string"},
@@ -51,7 +51,9 @@ Json answer_schemas() {
     "formats": {"type": "array", "items": {"type": "string"},
       "description": "Of pictures that may be sent"},
     "max_body_bytes": {"type": "integer"}, "max_pixels": {"type": "integer"},
-    "max_neighbours": {"type": "integer"}}},
+    "max_neighbours": {"type": "integer"},
+    "rerank": {"type": "string", "description":
+      "How what is found is ordered anew; empty: by similarity alone"}}},
 "Classes": {"type": "object", "required": ["classes"],
   "additionalProperties": false, "properties": {"classes": {"type": "array",
     "items": {"type": "object", "required": ["label", "count"],
@@ -76,7 +78,8 @@ Json answer_schemas() {
     "minItems": 1, "items": {"$ref": "#/components/schemas/Item"}}}},
 "Results": {"type": "object", "required": ["results", "milliseconds"],
   "additionalProperties": false, "properties": {
-    "results": {"type": "array", "description": "The nearest first", "items":
+    "results": {"type": "array", "description":
+      "The nearest first, or as rerank of Info orders them", "items":
       {"allOf": [{"$ref": "#/components/schemas/Item"},
         {"required": ["similarity"], "properties": {"similarity":
           {"type": "number", "description": "The cosine"}}}]}},

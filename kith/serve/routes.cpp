@@ -176,7 +176,8 @@ HttpResponse Routes::info(const Call& call) const {
                       {"formats", image_formats()},
                       {"max_body_bytes", options_.max_body_bytes},
                       {"max_pixels", service.limits.max_pixels},
-                      {"max_neighbours", service.most_neighbours}});
+                      {"max_neighbours", service.most_neighbours},
+                      {"rerank", text_of(service.rerank)}});
 }
 
 void Routes::hand_on(const Reply& reply, Job job) {

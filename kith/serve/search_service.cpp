@@ -8,6 +8,7 @@
 
 #include <torch/torch.h>
 
+#include "kith/index/search_reranked.h"
 #include "kith/serve/embed_queries.h"
 #include "kith/serve/picture_store.h"
 #include "kith/serve/query_queue.h"
@@ -107,8 +108,8 @@ class SearchService::Worker {
 
   /// One index after the other; what is wrong with one does not matter to those
   /// who search another.
-  static void search_all(const std::vector<Query>& batch,
-                         std::vector<Outcome>& outcomes) {
+  void search_all(const std::vector<Query>& batch,
+                  std::vector<Outcome>& outcomes) const {
     std::map<const StoredIndex*, std::vector<size_t>> by_index;
     for (size_t i = 0; i < batch.size(); ++i) {
       if (batch[i].index) by_index[batch[i].index.get()].push_back(i);
@@ -126,17 +127,17 @@ class SearchService::Worker {
 
   /// Queries without a class are searched for together, as far as the one that
   /// wants most: the vectors of a large index are read once for all of them.
-  static void search_one(const StoredIndex& index,
-                         const std::vector<Query>& batch,
-                         const std::vector<size_t>& which,
-                         std::vector<Outcome>& outcomes) {
+  /// With re-ranking each is searched for by itself.
+  void search_one(const StoredIndex& index, const std::vector<Query>& batch,
+                  const std::vector<size_t>& which,
+                  std::vector<Outcome>& outcomes) const {
     std::vector<size_t> together;
     std::vector<Tensor> vectors;
     int64_t most = 0;
     for (const size_t i : which) {
       const Query& query = batch[i];
-      if (!query.label.empty()) {
-        outcomes[i].hits = search_class(index, query);
+      if (!query.label.empty() || !options_.rerank.empty()) {
+        outcomes[i].hits = search_alone(index, query);
         continue;
       }
       together.push_back(i);
@@ -151,12 +152,17 @@ class SearchService::Worker {
     }
   }
 
-  static Hits search_class(const StoredIndex& index, const Query& query) {
-    const auto keep = [&index, &query](int64_t position) {
-      return position != query.exclude &&
-             index.items().label(position) == query.label;
-    };
-    return index.search(query.vector, query.k, keep).front();
+  Hits search_alone(const StoredIndex& index, const Query& query) const {
+    std::function<bool(int64_t)> keep;
+    if (!query.label.empty() || query.exclude >= 0) {
+      keep = [&index, &query](int64_t position) {
+        return position != query.exclude &&
+               (query.label.empty() ||
+                index.items().label(position) == query.label);
+      };
+    }
+    return search_reranked(index, query.vector, query.k, options_.rerank, keep)
+        .front();
   }
 
   std::unique_ptr<EmbeddingNet> net_;
@@ -191,6 +197,7 @@ SearchService::SearchService(std::unique_ptr<EmbeddingNet> net,
 SearchService::~SearchService() = default;
 
 void SearchService::check_fits(const StoredIndex& index) const {
+  check_rerank(options().rerank, index);
   if (worker_->dim() == index.dim()) return;
   throw ConfigError("the model's embeddings have " +
                     std::to_string(worker_->dim()) +

@@ -11,6 +11,7 @@
 #include "kith/eval/descriptor.h"
 #include "kith/image/decode.h"
 #include "kith/image/image.h"
+#include "kith/index/reranker.h"
 #include "kith/index/stored_index.h"
 #include "kith/models/embedding_net.h"
 #include "kith/serve/serve_metrics.h"
@@ -23,6 +24,7 @@ struct ServiceOptions {
   int64_t queue = 256;  ///< Searches that may wait; more are refused.
   int64_t queue_bytes = 512 << 20;  ///< Of their pictures; more are refused.
   int64_t most_neighbours = 100;
+  RerankSteps rerank = {};   ///< Of what is found; see search_reranked.
   DecodeLimits limits = {};  ///< Of what clients send.
   /// How the index's embeddings were made of images.
   DescriptorOptions descriptor = {};
@@ -57,7 +59,8 @@ class SearchService {
                 const ServiceOptions& options);
   ~SearchService();
 
-  /// ConfigError if the network's embeddings do not fit an index.
+  /// ConfigError if the network's embeddings do not fit an index, or it cannot
+  /// be re-ranked.
   void check_fits(const StoredIndex& index) const;
 
   /// Makes the image small on the calling thread, and hands it on: `done` is

@@ -37,6 +37,7 @@ const std::map<std::string, std::string>& printed_names() {
 }
 
 constexpr const char* kPublished = "published";
+constexpr const char* kReranked = ", re-ranked";  ///< After a model's name.
 
 struct TabledModel {
   const std::string& name;
@@ -65,6 +66,20 @@ double in_percent(const MetricValue& metric, double value) {
 double half_width(const MetricValue& metric) {
   if (!metric.interval) return kUnknown;
   return (metric.interval->high - metric.interval->low) / 2;
+}
+
+/// The metrics after re-ranking in the places of those before; NaN for those
+/// that are not of ranks.
+EvalResult reranked_result(const EvalReport& report) {
+  EvalResult result = report.result;
+  for (MetricValue& metric : result.metrics) {
+    metric.value = report.reranked->at(metric.name);
+    metric.interval.reset();
+    for (const MetricValue& other : report.reranked->metrics) {
+      if (other.name == metric.name) metric.interval = other.interval;
+    }
+  }
+  return result;
 }
 
 double published_value(const EvalReport& report, const MetricValue& metric) {
@@ -112,16 +127,22 @@ TextTable empty_table(const char* first, const EvalResult& result,
 
 TextTable model_table(const TabledModel& model, const Style& style) {
   TextTable table = empty_table("Model", model.report.result, style);
-  std::vector<std::string> words = {style.text(model.name)};
-  for (size_t m : columns_of(model.report.result)) {
-    const MetricValue& metric = model.report.result.metrics[m];
-    words.push_back(plus_minus_text(metric.value, half_width(metric),
-                                    metric.is_share, style.plus_minus,
-                                    kPaperStyle));
+  const auto add_row = [&](const std::string& name, const EvalResult& result) {
+    std::vector<std::string> words = {style.text(name)};
+    for (size_t m : columns_of(result)) {
+      const MetricValue& metric = result.metrics[m];
+      words.push_back(plus_minus_text(metric.value, half_width(metric),
+                                      metric.is_share, style.plus_minus,
+                                      kPaperStyle));
+    }
+    table.rows.push_back(std::move(words));
+  };
+  add_row(model.name, model.report.result);
+  if (model.report.reranked) {
+    add_row(model.name + kReranked, reranked_result(model.report));
   }
-  table.rows.push_back(std::move(words));
   if (has_published(model.report)) {
-    words = {style.text(kPublished)};
+    std::vector<std::string> words = {style.text(kPublished)};
     for (size_t m : columns_of(model.report.result)) {
       words.push_back(published_number(
           published_value(model.report, model.report.result.metrics[m]), "-"));
@@ -162,6 +183,9 @@ std::string notes(const TabledModel& model, const std::string& plus_minus) {
   if (const std::string& source = model.report.published_source;
       !source.empty()) {
     text += std::string(" ") + kPublished + ": " + source + ".";
+  }
+  if (model.report.reranked) {
+    text += " Re-ranked by " + model.report.reranked->rerank + ".";
   }
   const std::string what = evaluated_text(model.report);
   return replaced(text + " " + (what.empty() ? "" : "Of the " + what + ": ") +
@@ -226,6 +250,11 @@ std::string csv(const TabledModel& model) {
   std::vector<std::string> words = {model.name, "clean"};
   add_csv_fields(model.report.result, words);
   add_row(words, true);
+  if (model.report.reranked) {
+    words = {model.name + kReranked, "clean"};
+    add_csv_fields(reranked_result(model.report), words);
+    add_row(words, true);
+  }
   for (const CorruptedResult& one : model.report.corrupted) {
     words = {model.name, one.corruption};
     add_csv_fields(one.result, words);

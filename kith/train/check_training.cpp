@@ -4,6 +4,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/index/reranker.h"
 #include "kith/train/multistage.h"
 
 namespace kith {
@@ -102,6 +103,7 @@ void check_fit(const TrainOptions& train, const Sampler& sampler,
 void check_training(const RunConfig& config, const DataSet& data,
                     const Protocol& protocol, EmbeddingNet& net) {
   config.eval.descriptor.check(net.backbone());
+  parse_rerank(config.eval.rerank, "eval.rerank");
   const bool evaluates = config.eval.evaluates();
   if (evaluates) {
     eval_tasks(protocol, data.list(), eval_split(config.eval, data.list()));

@@ -154,6 +154,10 @@ void EvalOptions::describe(OptionSet& set) {
           "the others are compared with; if no epoch is better, it is the "
           "best.");
   set.add("batch", batch, "Images embedded at a time.").range(1);
+  set.add("rerank", rerank,
+          "What kith eval re-ranks by and scores again, beside the usual "
+          "numbers: names of kith list rerankers, each with its options, as in "
+          "'k_reciprocal:k1=20,k2=6', one after the other.");
   descriptor.describe(set);
 }
 

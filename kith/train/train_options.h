@@ -65,6 +65,7 @@ struct EvalOptions {
   int64_t every = 0;
   bool before = true;  ///< Not where nothing is evaluated.
   int64_t batch = 256;
+  std::vector<std::string> rerank = {};
   DescriptorOptions descriptor = {};
 
   /// Whether a run is evaluated at all: `split` is not "none".

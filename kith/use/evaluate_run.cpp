@@ -65,6 +65,7 @@ EvalOptions eval_options(const EvaluateRunOptions& asked,
   }
   if (!asked.split.empty()) options.split = asked.split;
   if (!asked.metrics.empty()) options.metrics = asked.metrics;
+  if (!asked.rerank.empty()) options.rerank = asked.rerank;
   if (options.metrics.empty()) {
     options.metrics = usual_metrics(options.protocol, data_set);
   }
@@ -142,6 +143,7 @@ struct RunEvaluation {
   const LoadedModel& model;
   const DataSet& data;
   const Evaluator& evaluator;
+  RerankSteps rerank;
 };
 
 std::vector<CorruptedResult> score_corrupted(const RunEvaluation& evaluation,
@@ -160,6 +162,17 @@ std::vector<CorruptedResult> score_corrupted(const RunEvaluation& evaluation,
              scoring)});
   }
   return results;
+}
+
+EvalResult score_reranked(const RunEvaluation& evaluation,
+                          const EmbeddedSplit& embedded) {
+  EvaluateOptions scoring = evaluation.asked.scoring;
+  scoring.by_query = false;
+  scoring.rerank = evaluation.rerank;
+  const Timer timer;
+  EvalResult result = evaluation.evaluator.score(embedded, scoring);
+  log_scoring(result, timer.seconds());
+  return result;
 }
 
 /// What is wanted otherwise than the run says: "scales 1 0.7, flip".
@@ -203,6 +216,9 @@ void score(const RunEvaluation& evaluation, EvaluatedRun& run,
   EvalReport& report = run.report;
   report.result = evaluation.evaluator.score(embedded);
   log_scoring(report.result, timer.seconds());
+  if (!evaluation.rerank.empty()) {
+    report.reranked = score_reranked(evaluation, embedded);
+  }
   report.resamples = asked.scoring.bootstrap;
   report.seed = static_cast<int64_t>(asked.scoring.seed);
   report.by_class = asked.scoring.by_query;
@@ -252,6 +268,7 @@ EvaluatedRun evaluate_together(const EvaluateRunOptions& asked,
       asked, model.config,
       asked.data.empty() ? section->find("name")->scalar : std::string());
   parse_metrics(options.metrics);  // before the data is read
+  const RerankSteps rerank = parse_rerank(options.rerank, "option 'rerank'");
   protocol_registry().at(options.protocol, "option 'protocol'");
   const std::unique_ptr<DataSet> data =
       asked.data.empty() ? make_data_set(run_data(model.config))
@@ -271,8 +288,9 @@ EvaluatedRun evaluate_together(const EvaluateRunOptions& asked,
   if (whitening) embed.whitening = &*whitening;
 
   evaluation.scoring = asked.scoring;
-  // Diagnostics are made of all of them.
-  if (!asked.diagnostics) evaluation.share_above_mb = asked.scoring.memory_mb;
+  // Diagnostics are made of all of them, and so is another order.
+  if (!asked.diagnostics && rerank.empty())
+    evaluation.share_above_mb = asked.scoring.memory_mb;
   const Evaluator evaluator(*data, evaluation);
   run.report.protocol = options.protocol;
   run.report.split = split_name(evaluator.split());
@@ -288,7 +306,7 @@ EvaluatedRun evaluate_together(const EvaluateRunOptions& asked,
     }
     if (whitening) whitening->save(run.folder + "/whitening.safetensors");
   }
-  score({asked, model, *data, evaluator}, run, progress);
+  score({asked, model, *data, evaluator, rerank}, run, progress);
   return run;
 }
 

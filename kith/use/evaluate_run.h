@@ -28,6 +28,8 @@ struct EvaluateRunOptions {
   std::string split = {};  ///< "train", "validation" or "test".
   /// Such as "recall_any@1,10"; usually the run's, or those of the protocol.
   std::vector<std::string> metrics = {};
+  /// Scored again in the order of these (see parse_rerank); usually the run's.
+  std::vector<std::string> rerank = {};
   DescriptorChoice descriptor = {};
   EvaluateOptions scoring = {.bootstrap = 1000};
   /// Scored too, one after the other; their pictures are in corruptions.png.

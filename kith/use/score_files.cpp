@@ -89,20 +89,36 @@ EvalResult score_revisited(const ScoreFilesOptions& options, Scored scored,
   return result;
 }
 
+/// As `scoring` says, in place of the options' own.
+EvalResult score_scored(ScoreFilesOptions options, const Scored& scored,
+                        const std::vector<NamedMetric>& metrics,
+                        const EvaluateOptions& scoring) {
+  options.scoring = scoring;
+  const Timer timer;
+  EvalResult result = options.ground_truth.empty()
+                          ? score_labels(options, scored, metrics)
+                          : score_revisited(options, scored, metrics);
+  log_scoring(result, timer.seconds());
+  return result;
+}
+
 }  // namespace
 
 EvalReport score_files(const ScoreFilesOptions& options, c10::Device device) {
   check_together(options);
   const bool revisited = !options.ground_truth.empty();
+  EvaluateOptions again = options.scoring;
+  again.rerank = parse_rerank(options.rerank, "option 'rerank'");
+  again.by_query = false;
   const std::vector<NamedMetric> metrics = parse_metrics(
       !options.metrics.empty()
           ? options.metrics
           : usual_metrics(revisited ? "revisited" : "standard", ""));
   const Scored scored = load_scored(options, device);
-  const Timer timer;
-  EvalReport report{revisited ? score_revisited(options, scored, metrics)
-                              : score_labels(options, scored, metrics)};
-  log_scoring(report.result, timer.seconds());
+  EvalReport report{score_scored(options, scored, metrics, options.scoring)};
+  if (!again.rerank.empty()) {
+    report.reranked = score_scored(options, scored, metrics, again);
+  }
   report.resamples = options.scoring.bootstrap;
   report.seed = static_cast<int64_t>(options.scoring.seed);
   report.by_class = options.scoring.by_query;

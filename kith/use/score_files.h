@@ -23,6 +23,8 @@ struct ScoreFilesOptions {
   std::string clusters = {};
   /// Such as "recall_any@1,10"; empty: the protocol's usual ones.
   std::vector<std::string> metrics = {};
+  /// Scored again in the order of these; see parse_rerank.
+  std::vector<std::string> rerank = {};
   /// A file larger than its `memory_mb` is read in blocks.
   EvaluateOptions scoring = {.bootstrap = 1000};
 };

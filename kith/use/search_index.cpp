@@ -8,6 +8,7 @@
 #include "kith/core/options.h"
 #include "kith/core/path.h"
 #include "kith/data/image_files.h"
+#include "kith/index/search_reranked.h"
 #include "kith/use/embed_images.h"
 #include "kith/use/index_model.h"
 
@@ -57,6 +58,7 @@ std::vector<std::string> files_of(const std::vector<std::string>& paths,
 
 Rows search_rows(const SearchIndexOptions& options, const StoredIndex& index,
                  c10::Device device, Progress& progress) {
+  check_rerank(parse_rerank(options.rerank, "option 'rerank'"), index);
   if (!options.embeddings.empty()) {
     return unit_rows(options.embeddings, options.memory_mb, at::kCPU);
   }
@@ -81,13 +83,14 @@ std::vector<IndexAnswer> search_index(const SearchIndexOptions& options,
                    std::to_string(queries.count()) + " before, " +
                    std::to_string(images.size()) + " now; search again");
   }
+  const RerankSteps steps = parse_rerank(options.rerank, "option 'rerank'");
   constexpr int64_t kBlock = 1024;
   const auto keep = filter_of(options, index);
   std::vector<IndexAnswer> answers;
   for (int64_t first = 0; first < queries.count(); first += kBlock) {
     const int64_t count = std::min(kBlock, queries.count() - first);
-    for (auto& hits :
-         index.search(queries.read(first, count), options.k, keep)) {
+    for (auto& hits : search_reranked(index, queries.read(first, count),
+                                      options.k, steps, keep)) {
       const size_t at = answers.size();
       answers.push_back(
           {images.empty() ? std::to_string(at) : images[at], std::move(hits)});

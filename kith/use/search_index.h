@@ -20,8 +20,10 @@ struct SearchIndexOptions {
   std::string checkpoint = {};  ///< Of a run; empty: what the index says.
   std::string embeddings = {};  ///< Float .npy [N, dim], instead of images.
   int64_t k = 10;               ///< How many to find for each.
-  std::string label = {};       ///< Only items of this class, unless empty.
-  int64_t memory_mb = 4096;     ///< Larger files are read in blocks.
+  /// How what is found is ordered anew; see parse_rerank, search_reranked.
+  std::vector<std::string> rerank = {};
+  std::string label = {};    ///< Only items of this class, unless empty.
+  int64_t memory_mb = 4096;  ///< Larger files are read in blocks.
 };
 
 /// A query and what was found for it, nearest first.

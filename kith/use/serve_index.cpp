@@ -115,6 +115,7 @@ struct IndexServer::Parts {
           index, file.path, {file.model, options.checkpoint}, device);
       ServiceOptions usual = options.service;
       usual.descriptor = usual_embedding(model).descriptor;
+      usual.rerank = parse_rerank(options.rerank, "option 'rerank'");
       service = std::make_unique<SearchService>(std::move(model.net), usual);
     }
     indexes.push_back(std::make_unique<ServedIndex>(

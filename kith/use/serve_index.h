@@ -30,7 +30,9 @@ struct ServeIndexOptions {
   /// Clients with the token may add, replace and remove items.
   bool allow_changes = false;
   int64_t pictures_mb = 10'240;  ///< That clients may add, of each index.
-  int64_t memory_mb = 4096;      ///< A larger exact index is read in blocks.
+  /// How answers are ordered anew; see parse_rerank, search_reranked.
+  std::vector<std::string> rerank = {};
+  int64_t memory_mb = 4096;  ///< A larger exact index is read in blocks.
   HttpOptions http = {};
   /// Pictures of most phones have fewer pixels. As RGB they take 192 MB on each
   /// thread that decodes, 576 MB while a progressive JPEG is, 704 MB with CMYK.

@@ -11,6 +11,7 @@
 #include "kith/data/augment.h"
 #include "kith/data/data_set.h"
 #include "kith/eval/metric.h"
+#include "kith/index/reranker.h"
 #include "kith/index/vector_index.h"
 #include "kith/losses/loss.h"
 #include "kith/miners/miner.h"
@@ -40,6 +41,7 @@ std::map<std::string, std::vector<std::string>> registered_names() {
   add(schedule_registry());
   add(metric_registry());
   add(vector_index_registry());
+  add(reranker_registry());
   return names;
 }
 

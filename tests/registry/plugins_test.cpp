@@ -15,6 +15,7 @@
 #include "kith/data/data_set.h"
 #include "kith/eval/metric.h"
 #include "kith/eval/protocol.h"
+#include "kith/index/reranker.h"
 #include "kith/index/vector_index.h"
 #include "kith/losses/loss.h"
 #include "kith/miners/miner.h"
@@ -124,6 +125,7 @@ Registries all_registries() {
           {"metric_registry", part_names(metric_registry())},
           {"protocol_registry", part_names(protocol_registry())},
           {"vector_index_registry", part_names(vector_index_registry())},
+          {"reranker_registry", part_names(reranker_registry())},
           {"figure_registry", part_names(figure_registry())}};
 }
 

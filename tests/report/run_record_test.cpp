@@ -137,7 +137,9 @@ std::string eval_file(double recall) {
          "\"nmi\":[null,null]},"
          "\"published\":{\"nmi\":0.8,\"source\":\"Table 2\"},"
          "\"corruptions\":{\"cutout\":{\"recall_any@1\":0.1,\"nmi\":null}},"
-         "\"mean_of_corrupted\":{\"recall_any@1\":0.1}}";
+         "\"mean_of_corrupted\":{\"recall_any@1\":0.1},"
+         "\"reranked\":{\"by\":\"k_reciprocal\",\"recall_any@1\":0.625,"
+         "\"intervals\":{\"recall_any@1\":[0.5,0.7]}}}";
 }
 
 TEST(RunRecord, EvalAddsMetricsOfTheSameNetworkAndCorruptions) {
@@ -154,6 +156,9 @@ TEST(RunRecord, EvalAddsMetricsOfTheSameNetworkAndCorruptions) {
   EXPECT_EQ(run.metrics[0].interval->low, 0.4);
   EXPECT_EQ(run.metrics[0].interval->high, 0.6);
   EXPECT_FALSE(run.metrics[3].interval);
+  EXPECT_EQ(run.reranked_by, "k_reciprocal");
+  EXPECT_EQ(run.metrics[0].reranked, 0.625);
+  EXPECT_FALSE(run.metrics[3].reranked);
   ASSERT_EQ(run.corruptions.size(), 2u);
   EXPECT_EQ(run.corruptions[0].corruption, "none");
   EXPECT_EQ(run.corruptions[0].metrics.at("nmi"), 0.9);
@@ -169,6 +174,8 @@ TEST(RunRecord, EvalOfAnotherNetworkAddsNoMetrics) {
   const RunRecord run = read_run(folder.path());
   EXPECT_THAT(names_of(run), ElementsAre("recall_any@1", "map_at_r", "rho@1"));
   EXPECT_FALSE(run.metrics[0].interval);
+  EXPECT_FALSE(run.metrics[0].reranked);
+  EXPECT_EQ(run.reranked_by, "");
   EXPECT_EQ(run.intervals_rule, "");
 }
 

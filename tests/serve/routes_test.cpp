@@ -51,6 +51,7 @@ TEST_F(RoutesTest, TellsOfTheIndex) {
   EXPECT_EQ(info.at("token_required"), false);
   EXPECT_EQ(info.at("max_neighbours"), 8);
   EXPECT_EQ(info.at("max_pixels"), 10'000);
+  EXPECT_EQ(info.at("rerank"), "");
   const Json classes = Json::parse(get("/api/classes").body).at("classes");
   ASSERT_EQ(classes.size(), 2U);
   EXPECT_EQ(classes[0], Json({{"label", "even"}, {"count", 6}}));

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kith/index/search_reranked.h"
 #include "kith/serve/embed_queries.h"
 #include "tests/serve/small_index.h"
 #include "tests/support/expect_error.h"
@@ -41,6 +42,44 @@ TEST(EmbedQueries, AreWhatEvaluationGivesInBatchesAndOneByOne) {
     EXPECT_LE(max_difference(embed_queries(*net, all, descriptor, 8), expected),
               1e-6);
   }
+}
+
+TEST(SearchService, OrdersWhatItFindsAnew) {
+  const SmallIndex small;
+  ServiceOptions options;
+  options.rerank = parse_rerank({"k_reciprocal:k1=3,k2=2"}, "test");
+  SearchService service(SmallIndex::net(), options);
+  SearchService plain(SmallIndex::net(), {});
+  const auto index = shared(small);
+  const Tensor vectors = small.embeddings();
+  int64_t moved = 0;
+  for (int64_t i = 0; i < SmallIndex::kCount; ++i) {
+    const auto hits = service.search(index, SmallIndex::picture(i), 12, "");
+    const auto expected =
+        search_reranked(*index, vectors.narrow(0, i, 1), 12, options.rerank)[0];
+    ASSERT_EQ(hits.size(), expected.size());
+    const auto usual = plain.search(index, SmallIndex::picture(i), 12, "");
+    for (size_t j = 0; j < hits.size(); ++j) {
+      EXPECT_EQ(hits[j].position, expected[j].position);
+      moved += hits[j].position != usual[j].position;
+    }
+    // Without itself, and of one class.
+    for (const SearchHit& hit : service.search_item(index, {i}, 12, "odd")) {
+      EXPECT_NE(hit.position, i);
+      EXPECT_EQ(hit.position % 2, 1);
+    }
+    EXPECT_EQ(service.search_item(index, {i}, 12, "").size(), 11U);
+  }
+  EXPECT_GT(moved, 0);
+}
+
+TEST(SearchService, RefusesAnIndexThatCannotBeReranked) {
+  const SmallIndex small;
+  ServiceOptions options;
+  options.rerank = parse_rerank({"database_augmentation"}, "test");
+  const SearchService service(SmallIndex::net(), options);
+  expect_error<ConfigError>([&] { service.check_fits(small.index()); },
+                            "for evaluations");
 }
 
 TEST(SearchService, FindsAPictureAndItsItemsNeighbours) {

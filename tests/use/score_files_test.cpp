@@ -7,6 +7,7 @@
 #include "kith/core/file.h"
 #include "kith/eval/metrics.h"
 #include "kith/io/tensor_io.h"
+#include "kith/ops/pairwise.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 
@@ -44,6 +45,36 @@ TEST_F(ScoreFiles, IsWhatTheMetricsGive) {
   EXPECT_TRUE(report.result.metrics[0].interval.has_value());
   EXPECT_EQ(report.result.at("recall_any@2"),
             RecallAnyMetric({.k = 2})(embeddings_, labels_));
+}
+
+TEST_F(ScoreFiles, ScoresAgainAfterReranking) {
+  const ScoreFilesOptions plain = {.embeddings = file("x.npy"),
+                                   .labels = file("y.npy"),
+                                   .metrics = {"recall_any@1,2", "nmi"}};
+  ScoreFilesOptions options = plain;
+  options.rerank = {"k_reciprocal:k1=4,k2=2"};
+  const EvalReport report = score_files(options, at::kCPU);
+  EXPECT_EQ(report.result.at("recall_any@1"),
+            score_files(plain, at::kCPU).result.at("recall_any@1"));
+  ASSERT_TRUE(report.reranked.has_value());
+  // By the library alone; of embeddings together nothing changes.
+  Scored scored;
+  scored.queries = normalize_rows(embeddings_);
+  scored.query_labels = labels_;
+  EvaluateOptions scoring;
+  scoring.rerank = parse_rerank(options.rerank, "test");
+  EXPECT_EQ(report.reranked->at("recall_any@1"),
+            evaluate(scored, parse_metrics({"recall_any@1"}), scoring)
+                .at("recall_any@1"));
+  ASSERT_EQ(report.reranked->metrics.size(), 2U);
+  EXPECT_TRUE(report.reranked->metrics[0].interval.has_value());
+  EXPECT_NE(report.reranked->protocol_line().find(
+                "re-ranked by k_reciprocal:k1=4,k2=2,lambda=0.3"),
+            std::string::npos);
+  // With all of the original distance, the numbers of before.
+  options.rerank = {"k_reciprocal:k1=4,k2=2,lambda=1"};
+  EXPECT_EQ(score_files(options, at::kCPU).reranked->at("recall_any@2"),
+            report.result.at("recall_any@2"));
 }
 
 TEST_F(ScoreFiles, SearchesInAGallery) {

@@ -237,14 +237,14 @@ class ReciprocalSets {
 
 /// Of each item the gallery items in whose vectors it is, rising.
 SparseRows inverted(const ReciprocalSets& sets, int64_t outside) {
-  constexpr int64_t kBlock = 4096;
+  constexpr int64_t kRows = 4096;
   SparseRows lists;
   std::vector<int64_t> next(static_cast<size_t>(sets.count()) + 1);
   // Once to count, once to write.
   const auto walk = [&](const auto& visit) {
-    std::vector<std::vector<SparseEntry>> rows(kBlock);
-    for (int64_t begin = outside; begin < sets.count(); begin += kBlock) {
-      const int64_t size = std::min(kBlock, sets.count() - begin);
+    std::vector<std::vector<SparseEntry>> rows(kRows);
+    for (int64_t begin = outside; begin < sets.count(); begin += kRows) {
+      const int64_t size = std::min(kRows, sets.count() - begin);
       at::parallel_for(0, size, 64, [&](int64_t from, int64_t to) {
         for (int64_t i = from; i < to; ++i) {
           rows[static_cast<size_t>(i)] = sets.expanded(begin + i);

@@ -43,6 +43,8 @@ std::string table_of_one(const RunRecord& run) {
       run, [](const RecordedMetric& m) { return m.before.has_value(); });
   const bool published = any_metric(
       run, [](const RecordedMetric& m) { return m.published.has_value(); });
+  const bool reranked = any_metric(
+      run, [](const RecordedMetric& m) { return m.reranked.has_value(); });
   const bool shares =
       !any_metric(run, [](const RecordedMetric& m) { return !m.is_share; });
   HtmlTable table;
@@ -54,6 +56,7 @@ std::string table_of_one(const RunRecord& run) {
     table.columns.push_back(
         {shares ? "Difference, points" : "Difference", true});
   }
+  if (reranked) table.columns.push_back({"Re-ranked", true});
   if (published) table.columns.push_back({"Published", true});
   std::string above;
   for (const RecordedMetric& m : run.metrics) {
@@ -63,6 +66,13 @@ std::string table_of_one(const RunRecord& run) {
     row.push_back({metric_text(m.value, m.is_share), interval_text(m)});
     if (compared) {
       row.push_back({difference_text(before, m.value, m.is_share), ""});
+    }
+    if (reranked) {
+      const double value = m.reranked.value_or(NAN);
+      row.push_back({metric_text(value, m.is_share),
+                     std::isfinite(value)
+                         ? difference_text(m.value, value, m.is_share)
+                         : ""});
     }
     if (published) {
       row.push_back({metric_text(m.published.value_or(NAN), m.is_share), ""});
@@ -114,6 +124,10 @@ std::string beside_text_of(const RecordedMetric& metric) {
   if (metric.before && std::isfinite(*metric.before)) {
     add("before " + metric_text(*metric.before, metric.is_share) + ", " +
         difference_text(*metric.before, metric.value, metric.is_share));
+  }
+  if (metric.reranked) {
+    add("re-ranked " + metric_text(*metric.reranked, metric.is_share) + ", " +
+        difference_text(metric.value, *metric.reranked, metric.is_share));
   }
   if (metric.published) {
     add("published " + metric_text(*metric.published, metric.is_share));
@@ -242,6 +256,8 @@ std::string results_section(const Report& report) {
   }
   html += notes_of_runs(report, "", protocol_text);
   html += intervals_note(report);
+  html += notes_of_runs(report, "Re-ranked by ",
+                        [](const RunRecord& run) { return run.reranked_by; });
   html += best_notes_of_runs(report);
   html += notes_of_runs(report, "On the test split: ", test_text);
   html +=
