@@ -286,7 +286,8 @@ std::vector<int64_t> candidate_order(const OrderReranker& part,
   const RerankSet set{query, candidates};
   const std::unique_ptr<ItemOrder> order = part.order(set);
   std::vector<double> apart(places.size(), 1);
-  for (const RelatedItem& each : order->related(0, 1).front()) {
+  const auto related = order->related(0, 1);
+  for (const RelatedItem& each : related.front()) {
     apart[static_cast<size_t>(each.item)] = each.apart;
   }
   std::vector<float> distance;

@@ -30,56 +30,62 @@ Tensor similarities_of(const Hits& hits) {
   return torch::tensor(similarities).unsqueeze(0);
 }
 
-/// One query [1, dim] in an index.
+/// Queries [Q, dim] in an index, each of which is by itself.
 struct RerankedSearch {
   const StoredIndex& index;
   const RerankSteps& steps;
   const std::function<bool(int64_t)>& keep;
 
-  Hits nearest(const Tensor& query, int64_t k) const {
-    return index.search(query, k, keep).front();
-  }
-
   Tensor vectors(const Hits& hits) const {
     return rows_at(index.rows(), positions_of(hits));
   }
 
-  /// The query after the steps that change it.
-  Tensor changed(Tensor query) const {
+  /// The queries after the steps that change them.
+  Tensor changed(Tensor queries) const {
     for (const RerankStep& step : steps) {
       const auto* part = dynamic_cast<const VectorReranker*>(step.part.get());
       if (part == nullptr) continue;
-      const Hits near = nearest(query, part->neighbours());
-      if (near.empty()) continue;
-      query = sum_with(*part, query, vectors(near).unsqueeze(0),
-                       similarities_of(near));
+      const auto near = index.search(queries, part->neighbours(), keep);
+      queries = queries.clone();
+      for (size_t q = 0; q < near.size(); ++q) {
+        if (near[q].empty()) continue;
+        Tensor row = queries.narrow(0, static_cast<int64_t>(q), 1);
+        row.copy_(sum_with(*part, row, vectors(near[q]).unsqueeze(0),
+                           similarities_of(near[q])));
+      }
     }
-    return query;
+    return queries;
   }
 
-  Hits ordered(const Tensor& query, const OrderReranker& last,
-               int64_t k) const {
-    const int64_t most =
-        last.candidates() > 0 ? last.candidates() : kUsualCandidates;
-    Hits hits = nearest(query, std::max(k, most));
+  /// Orders the first `most` hits of a query [1, dim].
+  void order(const OrderReranker& last, const Tensor& query, int64_t most,
+             Hits& hits) const {
     const auto few = std::min(hits.size(), static_cast<size_t>(most));
-    const Hits first(hits.begin(), hits.begin() + static_cast<long>(few));
+    const Hits first(hits.data(), hits.data() + few);
     const Tensor similarities = similarities_of(first);
-    const std::vector<int64_t> order = candidate_order(
+    const std::vector<int64_t> places = candidate_order(
         last, query, vectors(first), similarities.data_ptr<float>());
     for (size_t i = 0; i < few; ++i) {
-      hits[i] = first[static_cast<size_t>(order[i])];
+      hits[i] = first[static_cast<size_t>(places[i])];
     }
-    return hits;
   }
 
-  Hits search(const Tensor& query, int64_t k) const {
-    const Tensor now = changed(query);
+  std::vector<Hits> search(const Tensor& queries, int64_t k) const {
+    const Tensor now = changed(queries);
     const OrderReranker* last = order_of(steps);
-    Hits hits = last == nullptr ? nearest(now, k) : ordered(now, *last, k);
-    hits.resize(std::min(hits.size(), static_cast<size_t>(k)));
-    if (!now.is_same(query)) set_similarities(query, hits);
-    return hits;
+    const int64_t most = last == nullptr           ? 0
+                         : last->candidates() == 0 ? kUsualCandidates
+                                                   : last->candidates();
+    std::vector<Hits> all = index.search(now, std::max(k, most), keep);
+    for (size_t q = 0; q < all.size(); ++q) {
+      const auto row = static_cast<int64_t>(q);
+      if (last != nullptr) order(*last, now.narrow(0, row, 1), most, all[q]);
+      all[q].resize(std::min(all[q].size(), static_cast<size_t>(k)));
+      if (!now.is_same(queries)) {
+        set_similarities(queries.narrow(0, row, 1), all[q]);
+      }
+    }
+    return all;
   }
 
   /// Those to the query as it came.
@@ -117,12 +123,7 @@ std::vector<std::vector<SearchHit>> search_reranked(
   if (steps.empty()) return index.search(queries, k, keep);
   check_rerank(steps, index);
   const Tensor rows = check_index_rows(queries, index.dim());
-  const RerankedSearch search{index, steps, keep};
-  std::vector<std::vector<SearchHit>> all;
-  for (int64_t q = 0; q < rows.size(0); ++q) {
-    all.push_back(search.search(rows.narrow(0, q, 1), k));
-  }
-  return all;
+  return RerankedSearch{index, steps, keep}.search(rows, k);
 }
 
 }  // namespace kith

@@ -83,7 +83,8 @@ TEST_F(RerankFlag, SearchOrdersWhatItFinds) {
                                     image,    "-k",      "20"};
     all.insert(all.end(), more.begin(), more.end());
     std::vector<int64_t> found;
-    for (const Json& hit : json_of(all).at("queries")[0].at("results")) {
+    const Json answer = json_of(all);
+    for (const Json& hit : answer.at("queries")[0].at("results")) {
       found.push_back(hit.at("position"));
     }
     return found;

@@ -23,7 +23,7 @@ namespace {
 
 StoredIndex index_of_rows(const Tensor& rows) {
   auto index = std::make_unique<ExactIndex>(rows.size(1));
-  index->add(rows);
+  if (rows.size(0) > 0) index->add(rows);
   std::vector<IndexItem> items;
   for (int64_t i = 0; i < rows.size(0); ++i) {
     items.push_back({std::to_string(i), i % 2 == 0 ? "even" : "odd"});

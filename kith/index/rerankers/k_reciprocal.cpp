@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
@@ -58,6 +59,16 @@ struct Together {
     if (outside > 0) rows = rows_before(set.queries, own, set);
   }
 };
+
+/// d of a similarity, where the largest squared distance is `farthest`.
+double scaled_distance(float similarity, double farthest) {
+  const double squared = 2 - 2 * static_cast<double>(similarity);
+  return squared <= 0 || farthest == 0 ? 0 : squared / farthest;
+}
+
+bool holds_item(std::span<const int32_t> items, int64_t item) {
+  return std::find(items.begin(), items.end(), item) != items.end();
+}
 
 /// The mutual neighbours of all items, as sparse vectors.
 class ReciprocalSets {
@@ -137,15 +148,11 @@ class ReciprocalSets {
         });
   }
 
-  bool holds(std::span<const int32_t> items, int64_t item) const {
-    return std::find(items.begin(), items.end(), item) != items.end();
-  }
-
   /// R(item, k)
   std::vector<int32_t> reciprocal(int64_t item, int64_t k) const {
     std::vector<int32_t> mutual;
     for (const int32_t near : first(item, k + 1)) {
-      if (holds(first(near, k + 1), item)) mutual.push_back(near);
+      if (holds_item(first(near, k + 1), item)) mutual.push_back(near);
     }
     return mutual;
   }
@@ -158,7 +165,7 @@ class ReciprocalSets {
       const std::vector<int32_t> more = reciprocal(candidate, half_);
       const auto shared =
           std::count_if(more.begin(), more.end(),
-                        [&](int32_t other) { return holds(own, other); });
+                        [&](int32_t other) { return holds_item(own, other); });
       if (3 * shared > 2 * std::ssize(more)) {
         all.insert(all.end(), more.begin(), more.end());
       }
@@ -170,7 +177,7 @@ class ReciprocalSets {
 
   /// V before it is expanded.
   void encode_all(const Rows& rows, int64_t memory_mb) {
-    const int64_t most = 64 * (k1_ + 1);  // bytes of a set of usual size
+    const int64_t most = 128 * (k1_ + 1);  // bytes of a usual set
     const int64_t step = rows_within(memory_mb, most);
     for (int64_t begin = 0; begin < count_; begin += step) {
       encode(rows, begin, std::min(step, count_ - begin), memory_mb);
@@ -207,7 +214,7 @@ class ReciprocalSets {
     double sum = 0;
     for (size_t j = 0; j < set.size(); ++j) {
       const double d =
-          set[j] == item ? 0 : distance(similarity[j], farthest(item));
+          set[j] == item ? 0 : scaled_distance(similarity[j], farthest(item));
       weights.push_back(std::exp(-d));
       sum += weights.back();
     }
@@ -218,14 +225,6 @@ class ReciprocalSets {
     return row;
   }
 
- public:
-  /// d of a similarity, where the largest squared distance is `farthest`.
-  static double distance(float similarity, double farthest) {
-    const double squared = 2 - 2 * static_cast<double>(similarity);
-    return squared <= 0 || farthest == 0 ? 0 : squared / farthest;
-  }
-
- private:
   int64_t count_;
   int64_t k1_;
   int64_t half_;
@@ -295,7 +294,7 @@ class JaccardOrder final : public ItemOrder {
   }
 
   float distance(int64_t query, double apart, float similarity) const override {
-    const double d = ReciprocalSets::distance(
+    const double d = scaled_distance(
         similarity,
         sets_.farthest(together_.place[static_cast<size_t>(query)]));
     return static_cast<float>((1 - lambda_) * apart + lambda_ * d);
