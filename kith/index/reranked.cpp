@@ -177,18 +177,21 @@ std::vector<int64_t> Reranked::ranks(const RankedPairs& pairs) const {
     return exact_ranks(set_.queries, set_.gallery, pairs, set_.self,
                        {set_.memory_mb});
   }
-  // Queries at a time: what is found of each is in memory.
-  const int64_t found = last_->candidates() > 0 ? last_->candidates() : 2048;
-  const int64_t step = rows_within(set_.memory_mb, 128 * found);
+  // Queries at a time: what is found of each is in memory. How much that is
+  // the queries before have shown.
+  constexpr int64_t kBytesEach = 192;
+  int64_t found = last_->candidates() > 0 ? last_->candidates() : 1 << 14;
   std::vector<int64_t> all;
   all.reserve(pairs.items.size());
-  for (int64_t q = 0; q < pairs.queries(); q += step) {
-    const RankedPairs some =
-        slice_of(pairs, q, std::min(q + step, pairs.queries()));
+  for (int64_t q = 0; q < pairs.queries();) {
+    const int64_t step = std::min(
+        rows_within(set_.memory_mb, kBytesEach * found), pairs.queries() - q);
+    const RankedPairs some = slice_of(pairs, q, q + step);
     const std::vector<int64_t> ranks = last_->candidates() > 0
                                            ? ranks_of_candidates(some)
-                                           : ranks_among_all(some);
+                                           : ranks_among_all(some, found);
     all.insert(all.end(), ranks.begin(), ranks.end());
+    q += step;
   }
   return all;
 }
@@ -196,7 +199,8 @@ std::vector<int64_t> Reranked::ranks(const RankedPairs& pairs) const {
 /// Two things are counted for each wanted item: the items that are not related
 /// to the query and come before it, which is a rank by similarity less the
 /// related ones that this rank counts, and the related items before it.
-std::vector<int64_t> Reranked::ranks_among_all(const RankedPairs& pairs) const {
+std::vector<int64_t> Reranked::ranks_among_all(const RankedPairs& pairs,
+                                               int64_t& found) const {
   const auto related =
       order_->related(pairs.first, pairs.first + pairs.queries());
   // The related items of each query, and then those that are wanted.
@@ -209,6 +213,7 @@ std::vector<int64_t> Reranked::ranks_among_all(const RankedPairs& pairs) const {
                        pairs.items.begin() + pairs.offsets[q + 1]);
     asked.offsets.push_back(std::ssize(asked.items));
   }
+  found = 1 + std::ssize(asked.items) / pairs.queries();
   const std::vector<float> similarity =
       pair_similarities(set_.queries, set_.gallery, asked, {set_.memory_mb});
 

@@ -22,7 +22,9 @@ class Reranked {
   std::vector<int64_t> ranks(const RankedPairs& pairs) const;
 
  private:
-  std::vector<int64_t> ranks_among_all(const RankedPairs& pairs) const;
+  /// `found` becomes the number of items that were kept for a query.
+  std::vector<int64_t> ranks_among_all(const RankedPairs& pairs,
+                                       int64_t& found) const;
   std::vector<int64_t> ranks_of_candidates(const RankedPairs& pairs) const;
 
   RerankSteps steps_;
