@@ -78,76 +78,69 @@ void for_queries(const RankedPairs& pairs, const Visit& visit) {
   });
 }
 
-/// The new order of one query: related items by their distance, among all
-/// others, which lie where their similarity puts them.
-class QueryOrder {
- public:
-  QueryOrder(const ItemOrder& order, int64_t query, int64_t gallery)
-      : order_(order), query_(query), gallery_(gallery) {}
-
-  void add(const RelatedItem& related, float similarity) {
-    by_distance_.push_back(place(related.item, similarity, related.apart));
+/// Of each of some places how many of the items come before it.
+template <class Before>
+std::vector<int64_t> count_before(const std::vector<OrderedItem>& items,
+                                  const std::vector<OrderedItem>& places,
+                                  const Before& before) {
+  std::vector<size_t> order(places.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return before(places[a], places[b]); });
+  // Each item is before the places from one on.
+  std::vector<int64_t> from(places.size() + 1);
+  for (const OrderedItem& item : items) {
+    const auto first = std::partition_point(
+        order.begin(), order.end(),
+        [&](size_t place) { return !before(item, places[place]); });
+    ++from[static_cast<size_t>(first - order.begin())];
   }
+  std::vector<int64_t> count(places.size());
+  int64_t sum = 0;
+  for (size_t i = 0; i < order.size(); ++i) count[order[i]] = sum += from[i];
+  return count;
+}
 
-  void sort() {
-    by_similarity_ = by_distance_;
-    std::sort(by_similarity_.begin(), by_similarity_.end(), is_more_similar);
-    std::sort(by_distance_.begin(), by_distance_.end(), is_before);
-  }
+/// The new order of one query: related items by their distances, among all
+/// others, which lie where their similarities put them.
+struct QueryOrder {
+  const ItemOrder& order;
+  int64_t query;
 
   OrderedItem place(int64_t item, float similarity, double apart) const {
-    return {order_.distance(query_, apart, similarity), similarity, item};
+    return {order.distance(query, apart, similarity), similarity, item};
   }
 
-  /// Where those that are not related and before an item end: at a similarity,
-  /// and a position in the gallery.
-  OrderedItem border(OrderedItem wanted, double apart) const {
-    if (apart == 1 || distance_of_other(wanted.similarity) == wanted.distance) {
+  /// Where the items end that are not related and come before a wanted one: at
+  /// a similarity, and a position in a gallery of `gallery` items.
+  OrderedItem border(OrderedItem wanted, double apart, int64_t gallery) const {
+    if (apart == 1 ||
+        order.distance(query, 1, wanted.similarity) == wanted.distance) {
       return wanted;
     }
     wanted.similarity =
         least_similar_before(wanted.distance, wanted.similarity);
-    wanted.item = gallery_;
+    wanted.item = gallery;
     return wanted;
   }
 
-  /// The rank of an item, where `count` of all items, related ones among them,
-  /// are more similar than its border.
-  int64_t rank(const OrderedItem& wanted, const OrderedItem& border,
-               int64_t count) const {
-    const auto counted = std::lower_bound(
-        by_similarity_.begin(), by_similarity_.end(), border, is_more_similar);
-    const auto before = std::lower_bound(by_distance_.begin(),
-                                         by_distance_.end(), wanted, is_before);
-    return 1 + count - (counted - by_similarity_.begin()) +
-           (before - by_distance_.begin());
-  }
-
- private:
-  float distance_of_other(float similarity) const {
-    return order_.distance(query_, 1, similarity);
-  }
-
-  /// The least similarity at which another item is no farther than `distance`;
-  /// infinity if there is none. At `beyond` it is farther.
+  /// The least similarity at which an item that is not related is no farther
+  /// than `distance`; infinity if there is none. At `beyond` it is farther.
   float least_similar_before(float distance, float beyond) const {
     constexpr float kMost = 2;  // of unit vectors it is 1, but for rounding
-    if (distance_of_other(kMost) > distance) return kNever;
+    const auto is_farther = [&](float similarity) {
+      return order.distance(query, 1, similarity) > distance;
+    };
+    if (is_farther(kMost)) return kNever;
     int64_t low = ordered_bits(beyond);
     int64_t high = ordered_bits(kMost);
     while (high - low > 1) {
       const int64_t middle = low + (high - low) / 2;
-      const float s = float_of_bits(static_cast<int32_t>(middle));
-      (distance_of_other(s) > distance ? low : high) = middle;
+      (is_farther(float_of_bits(static_cast<int32_t>(middle))) ? low : high) =
+          middle;
     }
     return float_of_bits(static_cast<int32_t>(high));
   }
-
-  const ItemOrder& order_;
-  int64_t query_;
-  int64_t gallery_;
-  std::vector<OrderedItem> by_distance_;
-  std::vector<OrderedItem> by_similarity_;
 };
 
 }  // namespace
@@ -179,7 +172,7 @@ std::vector<int64_t> Reranked::ranks(const RankedPairs& pairs) const {
   }
   // Queries at a time: what is found of each is in memory. How much that is
   // the queries before have shown.
-  constexpr int64_t kBytesEach = 192;
+  constexpr int64_t kBytesEach = 96;
   int64_t found = last_->candidates() > 0 ? last_->candidates() : 1 << 14;
   std::vector<int64_t> all;
   all.reserve(pairs.items.size());
@@ -196,9 +189,9 @@ std::vector<int64_t> Reranked::ranks(const RankedPairs& pairs) const {
   return all;
 }
 
-/// Two things are counted for each wanted item: the items that are not related
-/// to the query and come before it, which is a rank by similarity less the
-/// related ones that this rank counts, and the related items before it.
+/// Items that are not related and come before a wanted one are a rank by
+/// similarity less the related ones that this rank counts; related ones before
+/// it are counted by themselves.
 std::vector<int64_t> Reranked::ranks_among_all(const RankedPairs& pairs,
                                                int64_t& found) const {
   const auto related =
@@ -217,33 +210,34 @@ std::vector<int64_t> Reranked::ranks_among_all(const RankedPairs& pairs,
   const std::vector<float> similarity =
       pair_similarities(set_.queries, set_.gallery, asked, {set_.memory_mb});
 
-  std::vector<QueryOrder> orders;
-  for (int64_t q = 0; q < pairs.queries(); ++q) {
-    orders.emplace_back(*order_, pairs.first + q, set_.gallery.count());
-  }
-  std::vector<OrderedItem> wanted(pairs.items.size());
   RankedPairs borders = pairs;
   borders.similarities.resize(pairs.items.size());
+  std::vector<int64_t> more(pairs.items.size());  // than ranks of the borders
   for_queries(pairs, [&](size_t q, size_t begin, size_t end) {
+    const QueryOrder order{*order_, pairs.first + static_cast<int64_t>(q)};
     const float* s = similarity.data() + asked.offsets[q];
-    for (const RelatedItem& each : related[q]) orders[q].add(each, *s++);
-    orders[q].sort();
-    for (size_t i = begin; i < end; ++i, ++s) {
+    std::vector<OrderedItem> items;
+    for (const RelatedItem& each : related[q]) {
+      items.push_back(order.place(each.item, *s++, each.apart));
+    }
+    std::vector<OrderedItem> wanted;
+    std::vector<OrderedItem> ends;
+    for (size_t i = begin; i < end; ++i) {
       const double apart = apart_of(related[q], pairs.items[i]);
-      wanted[i] = orders[q].place(pairs.items[i], *s, apart);
-      const OrderedItem border = orders[q].border(wanted[i], apart);
-      borders.similarities[i] = border.similarity;
-      borders.items[i] = border.item;
+      wanted.push_back(order.place(pairs.items[i], *s++, apart));
+      ends.push_back(order.border(wanted.back(), apart, set_.gallery.count()));
+      borders.similarities[i] = ends.back().similarity;
+      borders.items[i] = ends.back().item;
+    }
+    const auto before = count_before(items, wanted, is_before);
+    const auto counted = count_before(items, ends, is_more_similar);
+    for (size_t i = begin; i < end; ++i) {
+      more[i] = before[i - begin] - counted[i - begin];
     }
   });
   std::vector<int64_t> ranks = exact_ranks(set_.queries, set_.gallery, borders,
                                            set_.self, {set_.memory_mb});
-  for_queries(pairs, [&](size_t q, size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      const OrderedItem border{0, borders.similarities[i], borders.items[i]};
-      ranks[i] = orders[q].rank(wanted[i], border, ranks[i] - 1);
-    }
-  });
+  for (size_t i = 0; i < ranks.size(); ++i) ranks[i] += more[i];
   return ranks;
 }
 
