@@ -38,7 +38,7 @@ def arcface(x, labels, _tuples, params, scale=16, margin=0.5):
 def cosface(x, labels, _tuples, params, scale=64, margin=0.35):
     cosine = x @ F.normalize(params["proxies"], dim=1).T
     mask = one_hot(labels, cosine.shape[1])
-    return F.cross_entropy(scale * (cosine - margin * mask), labels)
+    return F.cross_entropy(scale * (cosine - margin * mask.to(x.dtype)), labels)
 
 
 @loss("proxy_nca", params=proxies("proxies"))
@@ -75,8 +75,8 @@ def soft_triple(x, labels, _tuples, params, scale=8, gamma=0.1, delta=0.01,
     classes, k, _ = w.shape
     s = torch.einsum("md,ckd->mck", x, w)
     s = (F.softmax(s / gamma, dim=2) * s).sum(2)
-    value = F.cross_entropy(scale * (s - delta * one_hot(labels, classes)),
-                            labels)
+    own = one_hot(labels, classes).to(x.dtype)
+    value = F.cross_entropy(scale * (s - delta * own), labels)
     inner = torch.einsum("cid,cjd->cij", w, w)
     i, j = torch.triu_indices(k, k, 1, device=x.device)
     apart = torch.sqrt((2 - 2 * inner[:, i, j]).clamp(min=1e-12))
