@@ -66,9 +66,10 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_READELF
     endif()
     message(${check_kind} "${CMAKE_CXX_COMPILER} links libstdc++ statically "
       "into every shared library: errors of kith would end Python with a "
-      "segmentation fault. Use a compiler whose runtime is shared "
-      "(CXX=/usr/bin/g++ CUDAHOSTCXX=/usr/bin/g++ cmake --fresh ...), or leave "
-      "libkith_ops.so out (-D KITH_BUILD_PYTHON=OFF).")
+      "segmentation fault. Use a compiler whose runtime is shared: "
+      "CXX=/usr/bin/g++ CUDAHOSTCXX=/usr/bin/g++ before pip install or "
+      "cmake --fresh ...; or leave libkith_ops.so out "
+      "(-D KITH_BUILD_PYTHON=OFF).")
   endif()
   set(KITH_RUNTIME_CHECKED ${CMAKE_CXX_COMPILER} CACHE INTERNAL
     "The compiler whose runtime was looked at")

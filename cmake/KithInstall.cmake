@@ -82,8 +82,22 @@ if(TARGET kith_program)
 endif()
 if(TARGET kith_ops)
   install(TARGETS kith_ops)
-  install(FILES python/kith_ops.py
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/kith/python)
+  install(DIRECTORY python/kith
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/kith/python
+    PATTERN __pycache__ EXCLUDE)
+  # For python/setup.py: the libraries beside each other in the package. torch
+  # has loaded its own before them.
+  install(TARGETS kith_base kith kith_ops COMPONENT wheel EXCLUDE_FROM_ALL
+    LIBRARY DESTINATION .)
+  set(wheel_run_path "\\$ORIGIN")
+  if(KITH_USE_CUDA)
+    find_package(CUDAToolkit REQUIRED)
+    string(APPEND wheel_run_path ":${CUDAToolkit_LIBRARY_DIR}")
+  endif()
+  install(CODE "foreach(name kith kith_ops)
+  file(RPATH_SET NEW_RPATH \"${wheel_run_path}\"
+    FILE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib\${name}.so\")
+endforeach()" COMPONENT wheel EXCLUDE_FROM_ALL)
 endif()
 install(EXPORT kithTargets NAMESPACE kith::
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/kith)

@@ -3,12 +3,16 @@
 // this operator, and the Meta kernel tells them shapes.
 #include "python/ops/run_loss.h"
 
+#include <optional>
+#include <sstream>
+
 #include <torch/library.h>
 #include <torch/torch.h>
 
 #include "kith/losses/row_loss.h"
 #include "kith/losses/unit_embeddings.h"
 #include "kith/ops/pairwise.h"
+#include "python/ops/errors.h"
 #include "python/ops/nested_autograd.h"
 
 namespace kith::ops {
@@ -17,11 +21,13 @@ namespace {
 /// c10::optional in LibTorch 1, std::optional in 2.
 using MaybeTensor = decltype(std::declval<c10::IValue>().toOptional<Tensor>());
 using MaybeBool = decltype(std::declval<c10::IValue>().toOptional<bool>());
-using Outputs = std::tuple<Tensor, Tensor, Tensor>;
+/// The value, and then, if they are wanted, the gradients of the embeddings, of
+/// the database if there is one, and of the parameters. One list, which every
+/// compiler knows how to take apart.
+using Outputs = std::vector<Tensor>;
 
 Tensor or_none(const MaybeTensor& tensor) { return tensor.value_or(Tensor()); }
 
-/// Options come from arguments: no file and line to name in an error.
 void forget_places(ConfigNode& node) {
   node.where.clear();
   for (ConfigNode& item : node.items) forget_places(item);
@@ -35,7 +41,7 @@ LossInput loss_input(const Tensor& embeddings, const Tensor& labels,
                      const MaybeTensor& pairs, const MaybeTensor& alphas,
                      int64_t seed) {
   TORCH_CHECK_VALUE(database || !(database_labels || self_index),
-                    "database_labels and self_index need a database");
+                    "ref_labels and self_index need ref_emb, a database");
   TORCH_CHECK_VALUE(pairs.has_value() == alphas.has_value(),
                     "pairs and alphas belong together");
   LossInput input;
@@ -49,19 +55,31 @@ LossInput loss_input(const Tensor& embeddings, const Tensor& labels,
   return input;
 }
 
-/// Replaces every `old` in a text.
-std::string replaced(std::string text, std::string_view old,
-                     std::string_view with) {
-  for (size_t at = text.find(old); at != std::string::npos;
-       at = text.find(old, at + with.size())) {
-    text.replace(at, old.size(), with);
+std::vector<std::string> split_names(const std::string& text) {
+  std::vector<std::string> names;
+  std::istringstream words(text);
+  for (std::string name; std::getline(words, name, ',');) {
+    names.push_back(name);
   }
-  return text;
+  return names;
 }
 
-/// An error's message for those who give arguments and no configuration.
-std::string in_python(const std::string& message) {
-  return replaced(message, " (sampler.per_class)", "");
+/// Parameters as the loss takes them: it computes with their values, apart
+/// from the graph that they are in.
+LossContext loss_context(const std::vector<std::string>& names,
+                         at::TensorList parameters, const Tensor& embeddings) {
+  TORCH_CHECK_VALUE(names.size() == parameters.size(), names.size(),
+                    " names of parameters for ", parameters.size(), " tensors");
+  LossContext context;
+  for (size_t i = 0; i < names.size(); ++i) {
+    TORCH_CHECK_VALUE(parameters[i].device() == embeddings.device(),
+                      "the loss's parameter '", names[i], "' is on ",
+                      parameters[i].device(), ", but the embeddings are on ",
+                      embeddings.device(),
+                      ": move the loss there by its to(device)");
+    context.given.emplace_back(names[i], parameters[i].detach());
+  }
+  return context;
 }
 
 Tensor compute_value(const Loss& loss, LossInput input, bool normalize) {
@@ -75,17 +93,8 @@ Tensor compute_value(const Loss& loss, LossInput input, bool normalize) {
       database = normalize_rows(database);
     }
   }
-  try {
-    return loss(input).value;
-  } catch (const ConfigError& error) {
-    TORCH_CHECK_VALUE(false, in_python(error.what()));
-  } catch (const c10::ValueError& error) {
-    TORCH_CHECK_VALUE(false, in_python(error.what_without_backtrace()));
-  }
+  return for_python([&] { return loss(input).value; });
 }
-
-/// An output that is not wanted; operators cannot return "no tensor".
-Tensor nothing(const Tensor& like) { return at::empty({0}, like.options()); }
 
 /// The gradient in memory as the Meta kernel says it is.
 Tensor settled(const Tensor& gradient, const Tensor& input) {
@@ -93,8 +102,8 @@ Tensor settled(const Tensor& gradient, const Tensor& input) {
                             : at::zeros(input.sizes(), input.options());
 }
 
-Outputs differentiate(const Loss& loss, LossInput input, bool normalize) {
-  const NestedAutograd autograd;
+Outputs differentiate(const Loss& loss, LossInput input, bool normalize,
+                      const std::vector<std::string>& names) {
   std::vector<Tensor> leaves;
   const auto make_leaf = [&](Tensor& tensor) {
     tensor = tensor.detach().requires_grad_(true);
@@ -102,6 +111,8 @@ Outputs differentiate(const Loss& loss, LossInput input, bool normalize) {
   };
   make_leaf(input.embeddings);
   if (input.database.defined()) make_leaf(input.database.embeddings);
+  const auto own = loss.named_parameters();
+  for (const std::string& name : names) leaves.push_back(own[name]);
   const Tensor value = compute_value(loss, input, normalize);
   std::vector<Tensor> gradients(leaves.size());
   if (value.requires_grad()) {
@@ -110,12 +121,15 @@ Outputs differentiate(const Loss& loss, LossInput input, bool normalize) {
                                       /*create_graph=*/false,
                                       /*allow_unused=*/true);
   }
-  return {
-      value.detach(), settled(gradients[0], leaves[0]),
-      leaves.size() > 1 ? settled(gradients[1], leaves[1]) : nothing(value)};
+  Outputs outputs = {value.detach()};
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    outputs.push_back(settled(gradients[i], leaves[i]));
+  }
+  return outputs;
 }
 
 Outputs run_loss(const std::string& name, const std::string& options,
+                 const std::string& parameter_names, at::TensorList parameters,
                  const Tensor& embeddings, const Tensor& labels,
                  const MaybeTensor& database,
                  const MaybeTensor& database_labels,
@@ -125,7 +139,12 @@ Outputs run_loss(const std::string& name, const std::string& options,
   // Autocast would round products to half precision.
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(
       c10::autocast_dispatch_keyset);
-  const std::unique_ptr<Loss> loss = make_loss(name, options);
+  std::optional<NestedAutograd> autograd;
+  if (with_gradient) autograd.emplace();
+  const at::AutoGradMode mode(with_gradient);
+  const std::vector<std::string> names = split_names(parameter_names);
+  const std::unique_ptr<Loss> loss =
+      make_loss(name, options, loss_context(names, parameters, embeddings));
   const bool normalize = asked ? takes_unit(*loss, *asked) : takes_unit(*loss);
   const LossInput input =
       loss_input(embeddings, labels, database, database_labels, self_index,
@@ -133,20 +152,17 @@ Outputs run_loss(const std::string& name, const std::string& options,
   TORCH_CHECK_VALUE(embeddings.is_floating_point(),
                     "embeddings must be floating point [M, D], got ",
                     embeddings.scalar_type(), " ", embeddings.sizes());
-  if (with_gradient) return differentiate(*loss, input, normalize);
-  const at::NoGradGuard no_grad;
-  return {compute_value(*loss, input, normalize), nothing(embeddings),
-          nothing(embeddings)};
+  if (with_gradient) return differentiate(*loss, input, normalize, names);
+  return {compute_value(*loss, input, normalize)};
 }
 
 /// Shapes alone. Sizes may be symbols, so they are not looked at.
-Outputs loss_shapes(const std::string& name, const std::string& options,
-                    const Tensor& embeddings, const Tensor& labels,
-                    const MaybeTensor& database, const MaybeTensor&,
+Outputs loss_shapes(const std::string&, const std::string&, const std::string&,
+                    at::TensorList parameters, const Tensor& embeddings,
+                    const Tensor& labels, const MaybeTensor& database,
                     const MaybeTensor&, const MaybeTensor&, const MaybeTensor&,
-                    const MaybeTensor&, MaybeBool, int64_t,
+                    const MaybeTensor&, const MaybeTensor&, MaybeBool, int64_t,
                     bool with_gradient) {
-  make_loss(name, options);
   TORCH_CHECK_VALUE(embeddings.dim() == 2 && embeddings.is_floating_point(),
                     "embeddings must be floating point [M, D], got ",
                     embeddings.scalar_type(), ", ", embeddings.dim(),
@@ -154,53 +170,52 @@ Outputs loss_shapes(const std::string& name, const std::string& options,
   TORCH_CHECK_VALUE(labels.dim() == 1 && labels.scalar_type() == at::kLong,
                     "labels must be int64 [M], got ", labels.scalar_type(),
                     ", ", labels.dim(), " dimensions");
-  const auto gradient = [&](const MaybeTensor& of) {
-    return with_gradient && of ? at::empty_like(*of, of->options(),
-                                                at::MemoryFormat::Contiguous)
-                               : nothing(embeddings);
-  };
-  return {at::empty({}, embeddings.options()), gradient(embeddings),
-          gradient(database)};
+  Outputs outputs = {at::empty({}, embeddings.options())};
+  if (!with_gradient) return outputs;
+  std::vector<Tensor> inputs = {embeddings};
+  if (database) inputs.push_back(*database);
+  inputs.insert(inputs.end(), parameters.begin(), parameters.end());
+  for (const Tensor& input : inputs) {
+    outputs.push_back(
+        at::empty_like(input, input.options(), at::MemoryFormat::Contiguous));
+  }
+  return outputs;
 }
 
 std::tuple<Tensor, Tensor> simix_pairs(const Tensor& labels, int64_t seed,
-                                       int64_t limit) {
+                                       int64_t simix_limit) {
   TORCH_CHECK_VALUE(labels.dim() == 1 && labels.scalar_type() == at::kLong,
                     "labels must be int64 [M], got ", labels.scalar_type(), " ",
                     labels.sizes());
-  try {
+  return for_python([&]() -> std::tuple<Tensor, Tensor> {
     const MixedPairs mixed =
-        random_pairs(labels, static_cast<uint64_t>(seed), limit);
+        random_pairs(labels, static_cast<uint64_t>(seed), simix_limit);
     return {mixed.pairs.to(labels.device()), mixed.alphas.to(labels.device())};
-  } catch (const c10::ValueError& error) {
-    TORCH_CHECK_VALUE(false, replaced(in_python(error.what_without_backtrace()),
-                                      "simix_limit", "limit"));
-  }
+  });
 }
 
 }  // namespace
 
+ConfigNode part_options(const std::string& name, const std::string& options) {
+  ConfigNode node = parse_config(options, "options");
+  forget_places(node);
+  node.set("name", ConfigNode::text(name));
+  return node;
+}
+
 std::unique_ptr<Loss> make_loss(const std::string& name,
-                                const std::string& options) {
-  try {
-    ConfigNode node = parse_config(options, "options");
-    forget_places(node);
-    node.set("name", ConfigNode::text(name));
-    auto loss = loss_registry().make(node, name, {});
-    TORCH_CHECK_VALUE(loss->named_parameters().is_empty(), name,
-                      ": with these options it has parameters of its own, "
-                      "which an operator cannot learn");
-    return loss;
-  } catch (const ConfigError& error) {
-    TORCH_CHECK_VALUE(false, in_python(error.what()));
-  }
+                                const std::string& options,
+                                const LossContext& context) {
+  return for_python([&] {
+    return loss_registry().make(part_options(name, options), name, context);
+  });
 }
 
 TORCH_LIBRARY_FRAGMENT(kith, m) {
-  m.def((std::string("_loss(str name, str options, ") + kInputs +
-         ", bool with_gradient=True) -> (Tensor, Tensor, Tensor)")
+  m.def((std::string("_loss(") + kArguments +
+         ", bool with_gradient=True) -> Tensor[]")
             .c_str());
-  m.def(("simix_pairs(Tensor labels, int seed, int limit=" +
+  m.def(("simix_pairs(Tensor labels, int seed, int simix_limit=" +
          std::to_string(MixedRowOptions().simix_limit) +
          ") -> (Tensor, Tensor)")
             .c_str());

@@ -21,6 +21,11 @@ void run_backbone(const Arguments& arguments);
 /// make CONFIG ROWS.npy INDEX, or search INDEX QUERIES.npy OUT.
 void use_index(const Arguments& arguments);
 
+/// REQUEST.json with name, options, labels, categories, seed, epoch and, of a
+/// sampler that chooses by embeddings, pool, an .npy file: the batches of the
+/// epoch in JSON.
+void print_plan(const Arguments& arguments);
+
 /// CONFIG FOLDER: trains as CONFIG says, as `kith train` does.
 ///
 ///     FOLDER/plan.json   a list of {"images", "classes"} for each step

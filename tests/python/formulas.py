@@ -1,22 +1,22 @@
-"""Ranking losses as the docstrings of kith_ops write them, a query at a time in
+"""Ranking losses as the docstrings of kith write them, a query at a time in
 plain PyTorch, and batches to compare on."""
 
 import torch
 
 
-def queries(x, labels, database, database_labels, self_index):
+def queries(x, labels, ref_emb, ref_labels, self_index):
     """Of each query: similarities, positives, and itself (a mask)."""
-    if database is None:
-        database, database_labels = x, labels
+    if ref_emb is None:
+        ref_emb, ref_labels = x, labels
         self_index = torch.arange(len(x))
     if self_index is None:
         self_index = torch.full((len(x),), -1)
-    places = torch.arange(len(database))
+    places = torch.arange(len(ref_emb))
     for q in range(len(x)):
         is_self = places == self_index[q]
-        positives = places[(database_labels == labels[q]) & ~is_self]
+        positives = places[(ref_labels == labels[q]) & ~is_self]
         if len(positives) > 0:
-            yield database @ x[q], positives, is_self
+            yield ref_emb @ x[q], positives, is_self
 
 
 def mean(values, x):
@@ -29,11 +29,11 @@ def rank(s, x, among, t):
 
 
 def recall_at_k(x, labels, k=(1, 2, 4, 8, 16), t1=1.0, t2=0.01,
-                query_in_database=False, database=None, database_labels=None,
+                query_in_database=False, ref_emb=None, ref_labels=None,
                 self_index=None):
-    """RS@k as it is written in the docstring of kith_ops."""
+    """RS@k as it is written in the docstring of kith."""
     values = []
-    for s, positives, is_self in queries(x, labels, database, database_labels,
+    for s, positives, is_self in queries(x, labels, ref_emb, ref_labels,
                                          self_index):
         among = torch.arange(len(s))
         among = among if query_in_database else among[~is_self]
@@ -45,10 +45,10 @@ def recall_at_k(x, labels, k=(1, 2, 4, 8, 16), t1=1.0, t2=0.01,
     return mean(values, x)
 
 
-def smooth_ap(x, labels, temperature=0.01, database=None, database_labels=None,
+def smooth_ap(x, labels, temperature=0.01, ref_emb=None, ref_labels=None,
               self_index=None):
     values = []
-    for s, positives, is_self in queries(x, labels, database, database_labels,
+    for s, positives, is_self in queries(x, labels, ref_emb, ref_labels,
                                          self_index):
         among = torch.arange(len(s))[~is_self]
         precisions = [rank(s, p, positives, temperature)
@@ -57,11 +57,11 @@ def smooth_ap(x, labels, temperature=0.01, database=None, database_labels=None,
     return mean(values, x)
 
 
-def ap_quantised(x, labels, num_bins=20, database=None, database_labels=None,
+def ap_quantised(x, labels, num_bins=20, ref_emb=None, ref_labels=None,
                  self_index=None):
     values = []
     centres = torch.linspace(1, -1, num_bins, dtype=x.dtype)
-    for s, positives, is_self in queries(x, labels, database, database_labels,
+    for s, positives, is_self in queries(x, labels, ref_emb, ref_labels,
                                          self_index):
         weights = (1 - (s[:, None] - centres).abs() * (num_bins - 1) / 2)
         weights = weights.clamp(min=0)

@@ -1,5 +1,4 @@
-// usage: kith_for_python backbone_options|backbones|faiss|training|weights
-//            ARGUMENT...
+// usage: kith_for_python COMMAND ARGUMENT...; see commands.h
 
 #include <exception>
 #include <iostream>
@@ -12,6 +11,7 @@ int main(int count, char** arguments) {
       {"backbone_options", kith::print_backbones},
       {"backbones", kith::run_backbone},
       {"faiss", kith::use_index},
+      {"plan", kith::print_plan},
       {"training", kith::train_and_plan},
       {"weights", kith::dump_weights}};
   try {

@@ -1,6 +1,6 @@
-"""Where kith_ops ends: errors, meta tensors, devices, compilers, loading.
+"""Where the package ends: errors, meta tensors, devices, compilers, loading.
 
-usage: PYTHONPATH=python python3 kith_ops_edges_test.py [OPTION of unittest]...
+usage: python3 package_edges_test.py [OPTION of unittest]...
 """
 
 import os
@@ -9,18 +9,19 @@ import sys
 import tempfile
 import unittest
 
-from support import COMPILES, DEVICES, Case  # first: finds a Python with torch
+import support as ours
+from support import COMPILES, DEVICES, Case, compute  # first: finds a Python
 
 import torch
 
-import kith_ops
+import kith
 from formulas import batch, gallery
 
 
 class Errors(unittest.TestCase):
     def refuse(self, message, *arguments, error=ValueError, **options):
         with self.assertRaisesRegex(error, message):
-            kith_ops.recall_at_k(*arguments, **options)
+            ours.recall_at_k(*arguments, **options)
 
     def test_tensors(self):
         x, labels = batch()
@@ -49,24 +50,24 @@ class Errors(unittest.TestCase):
     def test_database(self):
         x, labels = batch()
         y, y_labels, place = gallery()
-        self.refuse("database must be", x, labels, database=y[:, :3],
-                    database_labels=y_labels)
-        self.refuse("database must be", x, labels, database=y.float(),
-                    database_labels=y_labels)
-        self.refuse("database's labels", x, labels, database=y)
-        self.refuse("database's labels", x, labels, database=y,
-                    database_labels=y_labels[1:])
-        self.refuse("need a database", x, labels, database_labels=y_labels)
-        self.refuse("need a database", x, labels, self_index=place)
+        self.refuse("database must be", x, labels, ref_emb=y[:, :3],
+                    ref_labels=y_labels)
+        self.refuse("database must be", x, labels, ref_emb=y.float(),
+                    ref_labels=y_labels)
+        self.refuse("database's labels", x, labels, ref_emb=y)
+        self.refuse("database's labels", x, labels, ref_emb=y,
+                    ref_labels=y_labels[1:])
+        self.refuse("need ref_emb", x, labels, ref_labels=y_labels)
+        self.refuse("need ref_emb", x, labels, self_index=place)
         for wrong in (place + len(y), place - 1, place[1:], place.double()):
-            self.refuse("places of the batch", x, labels, database=y,
-                        database_labels=y_labels, self_index=wrong)
-        self.refuse("another label", x, labels, database=y,
-                    database_labels=y_labels + 1, self_index=place)
+            self.refuse("places of the batch", x, labels, ref_emb=y,
+                        ref_labels=y_labels, self_index=wrong)
+        self.refuse("another label", x, labels, ref_emb=y,
+                    ref_labels=y_labels + 1, self_index=place)
 
     def test_pairs(self):
         x, labels = batch()
-        pairs, alphas = kith_ops.simix_pairs(labels, seed=1)
+        pairs, alphas = kith.simix_pairs(labels, seed=1)
         self.refuse("belong together", x, labels, pairs=pairs)
         self.refuse("belong together", x, labels, alphas=alphas)
         self.refuse("alphas must be", x, labels, pairs=pairs, alphas=alphas[1:])
@@ -77,34 +78,56 @@ class Errors(unittest.TestCase):
         self.refuse("two classes", x, labels, alphas=alphas[:1],
                     pairs=torch.tensor([[0, 1]]))
         with self.assertRaisesRegex(
-                ValueError, r"limit \(3\).* a larger limit$") as refusal:
-            kith_ops.simix_pairs(labels, seed=0, limit=3)
+                ValueError, r"simix_limit \(3\).* a larger simix_limit$") as refusal:
+            kith.simix_pairs(labels, seed=0, simix_limit=3)
         self.assertNotIn("sampler", str(refusal.exception))
         with self.assertRaisesRegex(ValueError, "larger simix_limit$"):
-            kith_ops.loss("recall_at_k", x, labels, simix=True, simix_limit=3)
+            compute("recall_at_k", x, labels, simix=True, simix_limit=3)
         with self.assertRaisesRegex(ValueError, "labels must be int64"):
-            kith_ops.simix_pairs(labels.float(), seed=0)
+            kith.simix_pairs(labels.float(), seed=0)
 
     def test_options(self):
         x, labels = batch()
         self.refuse("recall_at_k.t2' must be greater than 0", x, labels, t2=0.0)
         self.refuse("recall_at_k.t2'", x, labels, t2=float("nan"))
+        self.refuse("recall_at_k.t2'", x, labels, t2="warm")
         self.refuse("recall_at_k.k' must be at least 1", x, labels, k=(0,))
+        self.refuse("recall_at_k.k'", x, labels, k=(1.5,))
         self.refuse("has 65 entries", x, labels, k=range(1, 66))
+        self.refuse("an option is a number", x, labels, t2=object(),
+                    error=TypeError)
+        self.assertEqual(
+            ours.recall_at_k(x, labels, k=torch.tensor([1, 2]),
+                             t2=torch.tensor(0.5)).item(),
+            ours.recall_at_k(x, labels, k=[1, 2], t2=0.5).item())
         self.refuse("memory_mb", x, labels, memory_mb=0)
-        with self.assertRaisesRegex(ValueError, "must be one of float32"):
-            torch.ops.kith.recall_at_k(x, labels, products="a: [b")
-        with self.assertRaisesRegex(ValueError, "one of .*recall_at_k"):
-            kith_ops.loss("recal_at_k", x, labels)
-        with self.assertRaises(RuntimeError):
-            kith_ops.loss("recall_at_k", x, labels, t3=1.0)
+        self.refuse("must be one of float32", x, labels, products="a: [b")
+        self.refuse(r"RecallAtK\(\): .*'t3'", x, labels, t3=1.0,
+                    error=TypeError)
+        with self.assertRaisesRegex(ValueError, "unknown loss 'recal_at_k'"):
+            torch.ops.kith.loss("recal_at_k", "{}", "", [], x, labels)
         with self.assertRaisesRegex(ValueError, "needs tuples.*finds$"):
-            kith_ops.loss("triplet", x, labels)
+            compute("triplet", x, labels)
         with self.assertRaisesRegex(ValueError, "'margin_all.nu' is.*learn'"):
-            kith_ops.loss("margin_all", x, labels, nu=1.0)
+            compute("margin_all", x, labels, nu=1.0)
         with self.assertRaisesRegex(ValueError, "takes no tuples"):
-            kith_ops.loss("recall_at_k", x, labels,
-                          tuples=torch.tensor([[0, 1]]))
+            compute("recall_at_k", x, labels,
+                    indices_tuple=torch.tensor([[0, 1]]))
+        with self.assertRaisesRegex(ValueError, "takes no database"):
+            compute("npairs_all", x, labels, ref_emb=x, ref_labels=labels)
+
+    def test_names(self):
+        for name, message in (
+                ("TripletMarginLoss", "kith calls it TripletAll or Triplet$"),
+                ("RecalAtK", "did you mean RecallAtK$"),
+                ("Nothing", "has no 'Nothing'$")):
+            with self.assertRaisesRegex(AttributeError, message):
+                getattr(kith.losses, name)
+        with self.assertRaisesRegex(AttributeError,
+                                    "kith calls it TripletMarginMiner$"):
+            kith.miners.AllTripletsMiner
+        with self.assertRaisesRegex(AttributeError, "ClassBalancedSampler$"):
+            kith.samplers.MPerClassSampler
 
 
 class Meta(unittest.TestCase):
@@ -112,17 +135,17 @@ class Meta(unittest.TestCase):
         for dtype in (torch.float32, torch.float64):
             x = torch.empty(5, 3, device="meta", dtype=dtype)
             labels = torch.empty(5, device="meta", dtype=torch.int64)
-            value = kith_ops.recall_at_k(x, labels)
+            value = ours.recall_at_k(x, labels)
             self.assertEqual((value.shape, value.dtype, value.device.type),
                              (torch.Size([]), dtype, "meta"))
             x.requires_grad_(True)
             gradient, = torch.autograd.grad(
-                kith_ops.recall_at_k(x, labels, database=x.detach(),
-                                     database_labels=labels), x)
+                ours.recall_at_k(x, labels, ref_emb=x.detach(),
+                                 ref_labels=labels), x)
             self.assertEqual((gradient.shape, gradient.dtype),
                              (x.shape, dtype))
         with self.assertRaisesRegex(ValueError, "floating point"):
-            kith_ops.recall_at_k(x[0], labels)
+            ours.recall_at_k(x[0], labels)
 
 
 @unittest.skipUnless("cuda" in DEVICES, "no CUDA device, or not built for it")
@@ -131,40 +154,41 @@ class Cuda(Case):
         for dtype, atol in ((torch.float64, 1e-10), (torch.float32, 2e-5)):
             x, labels = batch(dtype)
             y, y_labels, place = gallery(dtype)
-            pairs, alphas = kith_ops.simix_pairs(labels, seed=3)
+            pairs, alphas = kith.simix_pairs(labels, seed=3)
             for options in (
                     {}, {"normalize": False},
                     {"pairs": pairs, "alphas": alphas},
-                    {"database": y, "database_labels": y_labels,
+                    {"ref_emb": y, "ref_labels": y_labels,
                      "self_index": place}):
                 there = {name: value.cuda() if torch.is_tensor(value) else value
                          for name, value in options.items()}
-                got = kith_ops.recall_at_k(x.cuda(), labels.cuda(), t2=0.1,
+                got = ours.recall_at_k(x.cuda(), labels.cuda(), t2=0.1,
                                            **there)
                 self.assertEqual(got.device.type, "cuda")
-                inputs = [x, y] if "database" in options else [x]
-                self.check(got, kith_ops.recall_at_k(x, labels, t2=0.1,
+                inputs = [x, y] if "ref_emb" in options else [x]
+                self.check(got, ours.recall_at_k(x, labels, t2=0.1,
                                                      **options), inputs, atol)
 
     def test_devices_must_agree(self):
         x, labels = batch()
         y, y_labels, _ = gallery()
         with self.assertRaisesRegex(ValueError, "labels: on cpu"):
-            kith_ops.recall_at_k(x.cuda(), labels)
+            ours.recall_at_k(x.cuda(), labels)
         with self.assertRaisesRegex(ValueError, "the database: on cpu"):
-            kith_ops.recall_at_k(x.cuda(), labels.cuda(), database=y,
-                                 database_labels=y_labels)
+            ours.recall_at_k(x.cuda(), labels.cuda(), ref_emb=y,
+                                 ref_labels=y_labels)
 
 
 @unittest.skipUnless(COMPILES, "this torch has no torch.compile")
 class Compile(Case):
     def test_compiled_equals_eager(self):
+        among = kith.losses.RecallAtK(t2=0.1)
+        in_database = kith.losses.RecallAtK(k=(1, 3), t2=0.1, normalize=True)
+
         def step(x, labels, y, y_labels):
-            unit = torch.nn.functional.normalize(x)
-            alone = kith_ops.recall_at_k(unit, labels, t2=0.1)
-            return alone + 2 * kith_ops.recall_at_k(
-                x, labels, k=(1, 3), t2=0.1, normalize=True, database=y,
-                database_labels=y_labels)
+            alone = among(torch.nn.functional.normalize(x), labels)
+            return alone + 2 * in_database(x, labels, ref_emb=y,
+                                           ref_labels=y_labels)
 
         for device in DEVICES:
             for dynamic in (False, True):
@@ -184,12 +208,25 @@ class Compile(Case):
                         torch.testing.assert_close(compiled(x, *rest),
                                                    step(x, *rest))
 
+    def test_parameters(self):
+        for device in DEVICES:
+            for name in ("arcface", "hist", "soft_triple"):
+                torch._dynamo.reset()
+                loss = kith.losses.by_name[name](10, 6).double().to(device)
+                compiled = torch.compile(loss, fullgraph=True,
+                                         backend="aot_eager")
+                x, labels = batch()
+                x = x.detach().to(device).requires_grad_(True)
+                labels = labels.clamp(min=0).to(device)
+                self.check(compiled(x, labels), loss(x, labels),
+                           [x, *loss.parameters()])
+
     def test_strided_inputs(self):
         x, labels = batch()
         x = x.detach().t().contiguous().t().requires_grad_(True)
-        compiled = torch.compile(kith_ops.recall_at_k, fullgraph=True)
-        self.check(compiled(x, labels, t2=0.1),
-                   kith_ops.recall_at_k(x, labels, t2=0.1), [x])
+        loss = kith.losses.RecallAtK(t2=0.1)
+        compiled = torch.compile(loss, fullgraph=True)
+        self.check(compiled(x, labels), loss(x, labels), [x])
 
     def test_opcheck(self):
         try:  # it needs packages that torch itself does not
@@ -204,18 +241,21 @@ class Compile(Case):
             where = {"database": y, "database_labels": y_labels,
                      "self_index": place}
             for options in ({}, where):
-                opcheck(
-                    torch.ops.kith.recall_at_k.default,
-                    (x.clone().requires_grad_(True), labels), options)
-                opcheck(
-                    torch.ops.kith._loss.default,
-                    ("recall_at_k", "{}", x, labels), options)
+                opcheck(torch.ops.kith.loss.default,
+                        ("recall_at_k", "{}", "", [],
+                         x.clone().requires_grad_(True), labels), options)
+                opcheck(torch.ops.kith._loss.default,
+                        ("recall_at_k", "{}", "", [], x, labels), options)
+            proxies = torch.randn(10, 6, dtype=torch.float64, device=device)
+            opcheck(torch.ops.kith._loss.default,
+                    ("arcface", "{}", "proxies", [proxies], x,
+                     labels.clamp(min=0)))
 
 
 class Loading(unittest.TestCase):
     def load(self, library):
         return subprocess.run(
-            [sys.executable, "-c", "import kith_ops"], text=True,
+            [sys.executable, "-c", "import kith"], text=True,
             capture_output=True,
             env={**os.environ, "KITH_OPS_LIBRARY": str(library)})
 
