@@ -97,7 +97,10 @@ Rows::Rows(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
 
 Rows::Rows(const Tensor& rows) {
   if (!rows.defined()) return;
-  TORCH_CHECK_VALUE(rows.dim() == 2, "rows must be [N, D], got ", rows.sizes());
+  // Blocks of rows are as large as D numbers a row allow.
+  TORCH_CHECK_VALUE(rows.dim() == 2 && (rows.size(1) > 0 || rows.size(0) == 0),
+                    "rows must be [N, D] with at least one number each, got ",
+                    rows.sizes());
   source_ = std::make_shared<TensorRows>(rows);
 }
 

@@ -26,6 +26,7 @@ TEST(Rows, OfATensorAreViewsOfIt) {
   EXPECT_FALSE(Rows().defined());
   EXPECT_FALSE(Rows(Tensor()).defined());
   EXPECT_THROW(Rows(torch::zeros({3})), c10::ValueError);
+  EXPECT_THROW(Rows(torch::zeros({3, 0})), c10::ValueError);
 }
 
 TEST(UnitRows, AreTheSameInMemoryAndInBlocks) {
