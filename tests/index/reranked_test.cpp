@@ -207,8 +207,8 @@ TEST_P(ExpansionGolden, HasTheSameRanksOnSeveralRanks) {
 
 INSTANTIATE_TEST_SUITE_P(Golden, ExpansionGolden,
                          ::testing::ValuesIn(golden_cases("rerank_expansion")),
-                         [](const auto& info) {
-                           return info.param.test_name();
+                         [](const auto& golden) {
+                           return golden.param.test_name();
                          });
 
 RerankSet random_set(int64_t items) {
