@@ -20,6 +20,16 @@ int64_t pooled_features(const HeadOptions& options, const Backbone& backbone) {
                                                       : backbone.features();
 }
 
+[[noreturn]] void refuse_nested(const std::string& why) {
+  throw ConfigError("'model.head.nested' " + why);
+}
+
+std::string list_text(const std::vector<int64_t>& numbers) {
+  std::vector<std::string> words;
+  for (const int64_t number : numbers) words.push_back(std::to_string(number));
+  return "[" + join(words) + "]";
+}
+
 }  // namespace
 
 void HeadOptions::describe(OptionSet& set) {
@@ -53,6 +63,44 @@ void HeadOptions::describe(OptionSet& set) {
   set.add("l2", l2,
           "Embeddings are unit vectors; absent in a training: if its loss is "
           "defined on them.");
+  set.add("nested", nested,
+          "Sizes such as [64, 128]: the loss is that of the first so many "
+          "numbers for each, added up with that of all (Matryoshka), so that "
+          "embeddings may be cut to any of them.")
+      .range(1, 1 << 20);
+  set.add("nested_weights", nested_weights,
+          "Weight of the loss of each size, that of all numbers last; empty: "
+          "1 each, as published.")
+      .range(0);
+}
+
+std::vector<int64_t> nested_sizes(const HeadOptions& options, int64_t dim) {
+  std::vector<int64_t> sizes = options.nested;
+  const std::vector<double>& weights = options.nested_weights;
+  if (sizes.empty() && !weights.empty()) {
+    throw ConfigError(
+        "'model.head.nested_weights' is for the sizes of 'model.head.nested', "
+        "and there are none: set these, or leave it out");
+  }
+  if (sizes.empty()) return {};
+  for (size_t i = 1; i < sizes.size(); ++i) {
+    if (sizes[i - 1] >= sizes[i]) {
+      refuse_nested("must rise, got " + list_text(sizes));
+    }
+  }
+  if (sizes.back() > dim) {
+    refuse_nested("is " + list_text(sizes) + ", but embeddings have " +
+                  std::to_string(dim) +
+                  " numbers ('model.head.dim'): set it to sizes up to that");
+  }
+  if (sizes.back() < dim) sizes.push_back(dim);
+  if (!weights.empty() && weights.size() != sizes.size()) {
+    throw ConfigError("'model.head.nested_weights' has " +
+                      std::to_string(weights.size()) + " weights for the " +
+                      std::to_string(sizes.size()) + " sizes " +
+                      list_text(sizes) + ": give one for each, or none");
+  }
+  return sizes;
 }
 
 Head::Head(const HeadOptions& options, const Backbone& backbone)
@@ -74,6 +122,7 @@ Head::Head(const HeadOptions& options, const Backbone& backbone)
         ", which is about the linear layer, and 'model.head.dim' is 0, which "
         "leaves that out: set one of the two otherwise");
   }
+  nested_sizes(options_, dim_);
   if (options.init == "whitening" && options.dim > features_) {
     throw ConfigError(
         "'model.head.init' is whitening, which makes at most as "

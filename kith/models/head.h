@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
 
@@ -19,9 +21,16 @@ struct HeadOptions {
   std::string init = "uniform";
   int64_t whiten_images = 10'000;
   bool l2 = true;
+  std::vector<int64_t> nested = {};
+  std::vector<double> nested_weights = {};
 
   void describe(OptionSet& set);
 };
+
+/// How many of the first numbers of an embedding of `dim` are to serve by
+/// themselves, as `nested` says: rising, the last one `dim`. Empty: only all
+/// of them. ConfigError if that cannot be.
+std::vector<int64_t> nested_sizes(const HeadOptions& options, int64_t dim);
 
 /// From features to an embedding: pooling, L2, LayerNorm (before or after the
 /// linear layer), linear, L2. With dim 0 there is no linear layer, and no

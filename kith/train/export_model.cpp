@@ -89,6 +89,9 @@ Json head_json(EmbeddingNet& net) {
     json["linear"] = {options.dim, net.pooled_dim()};
   }
   json["l2"] = options.l2;
+  if (const auto sizes = nested_sizes(options, net.dim()); !sizes.empty()) {
+    json["nested"] = sizes;
+  }
   return json;
 }
 
@@ -228,6 +231,17 @@ std::string preprocessing_text(const InputOptions& input) {
   return json.dump(2) + "\n";
 }
 
+/// How far vectors may be cut.
+std::string nested_text(EmbeddingNet& net) {
+  std::vector<int64_t> sizes = nested_sizes(net.head().options(), net.dim());
+  if (sizes.empty()) return "";
+  sizes.pop_back();
+  std::vector<std::string> words;
+  for (const int64_t size : sizes) words.push_back(std::to_string(size));
+  return "The first " + join(words, " or ") +
+         " numbers, made a unit vector again, serve by themselves.\n";
+}
+
 /// README.md. It tells of the example in Python only where that knows the
 /// network.
 std::string readme_text(const LoadedModel& model) {
@@ -238,7 +252,8 @@ std::string readme_text(const LoadedModel& model) {
       std::to_string(model.net->dim()) + " numbers" +
       R"(; of pictures that belong
 together, the vectors are near each other by inner product.
-
+)" + nested_text(*model.net) +
+      R"(
 | file | what |
 |---|---|
 | `model.safetensors` | the weights |

@@ -5,7 +5,10 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/core/log.h"
 #include "kith/core/rng.h"
+#include "kith/losses/nested_loss.h"
+#include "kith/models/head.h"
 #include "kith/ops/pairwise.h"
 #include "kith/train/loss_needs.h"
 
@@ -26,6 +29,22 @@ std::string tuples_text(const std::vector<int64_t>& widths) {
 }
 
 }  // namespace
+
+std::shared_ptr<Loss> make_run_loss(
+    const RunConfig& config, const LossContext& context,
+    const std::function<std::shared_ptr<Loss>(const LossContext&)>& make) {
+  const ConfigNode* head = config.section("model").find("head");
+  if (head == nullptr) return make(context);  // a network of the user's own
+  const auto options = read_options<HeadOptions>(*head, "model.head");
+  const std::vector<int64_t> sizes = nested_sizes(options, context.dim);
+  if (sizes.empty()) return make(context);
+  std::vector<std::string> words;
+  for (const int64_t size : sizes) words.push_back(std::to_string(size));
+  log_info("model.head.nested: the loss is the sum of those of the first " +
+           join(words) + " numbers");
+  return std::make_shared<NestedLoss>(
+      NestedSizes{sizes, options.nested_weights, options.l2}, context, make);
+}
 
 Objective::Objective(const RunConfig& config, std::shared_ptr<Loss> loss,
                      std::shared_ptr<Miner> miner, int64_t dim,
@@ -51,7 +70,11 @@ Objective::Objective(const RunConfig& config, std::shared_ptr<Loss> loss,
 Objective::Objective(const RunConfig& config, const LossContext& context,
                      c10::Device device)
     : Objective(config,
-                loss_registry().make(config.section("loss"), "loss", context),
+                make_run_loss(config, context,
+                              [&](const LossContext& part) {
+                                return loss_registry().make(
+                                    config.section("loss"), "loss", part);
+                              }),
                 config.section("miner").is_map()
                     ? miner_registry().make(config.section("miner"), "miner")
                     : nullptr,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -25,6 +26,12 @@ struct ObjectiveInput {
   int64_t step_in_epoch = 0;
   const BatchLanes* lanes = nullptr;  ///< LossInput::lanes
 };
+
+/// The loss that a run's configuration asks for, which `make` gives: with
+/// `model.head.nested` a NestedLoss of one for each size.
+std::shared_ptr<Loss> make_run_loss(
+    const RunConfig& config, const LossContext& context,
+    const std::function<std::shared_ptr<Loss>(const LossContext&)>& make);
 
 /// What a run minimises: a loss with what stands between it and the batch, the
 /// miner that chooses tuples and the memory of past batches.

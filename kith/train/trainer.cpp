@@ -163,7 +163,9 @@ void Trainer::make_optimizer(const TrainerParts& parts) {
   context.classes = split_->classes();
   context.dim = net_->dim();
   context.seed = static_cast<uint64_t>(config_.train.seed);
-  std::shared_ptr<Loss> made = parts.loss.make(context);
+  std::shared_ptr<Loss> made = make_run_loss(
+      config_, context,
+      [&](const LossContext& part) { return parts.loss.make(part); });
   if (made->classes() > 0 && made->classes() < context.classes) {
     throw ConfigError("the loss has parameters for " +
                       std::to_string(made->classes()) +

@@ -57,6 +57,27 @@ TEST(Head, MakesEmbeddingsOfTheWantedSize) {
   EXPECT_LE(max_difference(x.norm(2, 1), torch::ones({3})), 1e-6);
 }
 
+TEST(Head, NestedSizesRiseToTheWhole) {
+  const auto sizes = [](const std::string& yaml) {
+    return nested_sizes(options(yaml), 8);
+  };
+  EXPECT_TRUE(sizes("{}").empty());
+  EXPECT_EQ(sizes("{nested: [2, 4]}"), (std::vector<int64_t>{2, 4, 8}));
+  EXPECT_EQ(sizes("{nested: [2, 8]}"), (std::vector<int64_t>{2, 8}));
+  const auto refused = [](const std::string& yaml, const std::string& why) {
+    expect_error<ConfigError>([&] { Head head(options(yaml), NoBackbone(4)); },
+                              why);
+  };
+  refused("{dim: 8, nested: [4, 2]}", "'model.head.nested' must rise");
+  refused("{dim: 8, nested: [2, 2]}", "must rise, got [2, 2]");
+  refused("{dim: 8, nested: [2, 9]}", "but embeddings have 8");
+  refused("{dim: 0, nested: [5]}", "but embeddings have 4");
+  refused("{dim: 8, nested: [0]}", "model.head.nested");
+  refused("{dim: 8, nested: [2], nested_weights: [1]}",
+          "has 1 weights for the 2 sizes [2, 8]");
+  refused("{dim: 8, nested_weights: [1]}", "there are none");
+}
+
 TEST(Head, WithoutALinearLayerGivesWhatWasPooled) {
   Head head(options("{dim: 0, pooling: average}"), NoBackbone(4));
   EXPECT_EQ(head.dim(), 4);

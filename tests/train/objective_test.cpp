@@ -135,6 +135,71 @@ TEST(Objective, RhoRegularisationPushesPositivesApart) {
   }
 }
 
+/// sum_d L(x_d / |x_d|), of embeddings of three numbers.
+TEST(Objective, NestedSizesAddUp) {
+  const std::vector<std::string> nested = {"model.head.dim=3",
+                                           "model.head.nested=[2]"};
+  const auto with = [&](std::vector<std::string> changes) {
+    changes.insert(changes.begin(), nested.begin(), nested.end());
+    return changes;
+  };
+  const auto cut = [](ObjectiveInput input) {
+    input.embeddings = normalize_rows(input.embeddings.slice(1, 0, 2));
+    return input;
+  };
+  const ObjectiveInput input = batch(1);
+  for (const std::vector<std::string>& changes :
+       std::vector<std::vector<std::string>>{{}, {"loss.simix=true"}}) {
+    const Objective plain = make(changes);
+    EXPECT_NEAR(value(make(with(changes)), input),
+                value(plain, input) + value(plain, cut(input)), 1e-12);
+  }
+  ObjectiveInput mixed = input;
+  mixed.other_labels = labels_of({3, 2, 2, 0, 1, 1, 0, 3});
+  mixed.share = 0.3;
+  EXPECT_NEAR(value(make(with({})), mixed),
+              value(make({}), mixed) + value(make({}), cut(mixed)), 1e-12);
+  // The memory holds whole embeddings.
+  Objective remembers = make(with({"train.memory=16"}));
+  Objective plain = make({"train.memory=16"});
+  Objective small(tiny_config({"train.memory=16"}), {4, 2, 0}, c10::kCPU);
+  const ObjectiveInput old = batch(2);
+  remembers.remember(old);
+  plain.remember(old);
+  small.remember(cut(old));
+  EXPECT_NEAR(value(remembers, input),
+              value(plain, input) + value(small, cut(input)), 1e-6);
+}
+
+/// All sizes learn from the tuples that are mined by whole embeddings.
+TEST(Objective, NestedSizesShareTheirTuples) {
+  const Objective objective =
+      make({"model.head.dim=3", "model.head.nested=[2]", "loss={name: triplet}",
+            "miner={name: batch_hard}"});
+  const ObjectiveInput input = batch(1);
+  Rng rng(0, Stream::kMiner, {0, 0});
+  const Tensor tuples = BatchHardMiner()(input.embeddings, input.labels, rng);
+  const auto triplet = make_loss("{name: triplet}");
+  const Tensor cut = normalize_rows(input.embeddings.slice(1, 0, 2));
+  const auto loss_of = [&](const Tensor& x) {
+    return (*triplet)({x, input.labels, tuples}).value.item<double>();
+  };
+  EXPECT_NEAR(value(objective, input), loss_of(input.embeddings) + loss_of(cut),
+              1e-12);
+}
+
+TEST(Objective, NestedSizesHaveParametersOfTheirOwn) {
+  const Objective objective = make({"model.head.dim=3", "model.head.nested=[2]",
+                                    "loss={name: proxy_anchor}"});
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : objective.parameters()) {
+    names.push_back(name);
+    EXPECT_EQ(tensor.size(1), name == "loss.2.proxies" ? 2 : 3);
+  }
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"loss.2.proxies", "loss.3.proxies"}));
+}
+
 TEST(Objective, PartsMustFitTogether) {
   expect_error<ConfigError>([] { make({"miner={name: random}"}); },
                             "recall_at_k uses the whole batch");
