@@ -150,8 +150,9 @@ void add_index(CLI::App& app) {
                       "OUT.json");
   command
       ->add_option("--kind", flags->kind,
-                   "exact, or for large sets ivf_pq (small) or hnsw (fast); "
-                   "see: kith list indexes")
+                   "exact, float16 or int8 (half or a quarter of the room), or "
+                   "for large sets ivf_pq (small) or hnsw (fast); see: kith "
+                   "list indexes")
       ->capture_default_str();
   command
       ->add_option("--set", flags->overrides,

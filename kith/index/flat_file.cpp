@@ -50,7 +50,7 @@ void check_mark(const FileReader& file, const std::string& mark) {
   }
   refuse(file,
          "not an index that kith reads: expected one of faiss's IndexFlatIP, "
-         "IndexIVFPQ or IndexHNSWFlat");
+         "IndexScalarQuantizer, IndexIVFPQ or IndexHNSWFlat");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace kith {
 
 /// What INDEX.json beside an index file says of it.
 struct IndexInfo {
-  std::string kind;   ///< "exact", "ivf_pq", "hnsw"
+  std::string kind;   ///< "exact", "int8", "ivf_pq", ...
   std::string model;  ///< The run, checkpoint or export the vectors are from.
   std::string model_hash;                ///< Of its weights; empty: not known.
   std::map<std::string, double> recall;  ///< Against exact: "1@1", "10@10".

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kith/core/options.h"
+#include "kith/index/scalar_index.h"
 #include "kith/index/vector_index.h"
 
 namespace kith {
@@ -71,6 +72,40 @@ class ExactIndex final : public VectorIndex {
   std::string file_;  ///< The file that holds just these, or empty.
   Tensor room_;  ///< [capacity, dim], of which the first `used_` are vectors.
   int64_t used_ = 0;
+};
+
+/// Numbers in half precision.
+class Float16Index final : public ScalarIndex {
+ public:
+  static constexpr const char* kSummary =
+      "all vectors, in half precision (scalar quantizer of faiss); finds what "
+      "exact finds but for rounding";
+  static constexpr PartFacts kFacts = {
+      .cost = "2 D bytes a vector; a search reads all of them"};
+  using Options = NoOptions;
+
+  Float16Index(const Options&, const VectorIndexInput& input);
+};
+
+/// A byte a number: see ScalarCode. train() before the first add(); numbers of
+/// later vectors beyond the range of those go to its ends.
+class Int8Index final : public ScalarIndex {
+ public:
+  static constexpr const char* kSummary =
+      "all vectors, 8 bits a number (scalar quantizer of faiss); finds nearly "
+      "what exact finds";
+  static constexpr PartFacts kFacts = {
+      .formula = "c = floor(255 (x - low) / width) in 0 .. 255",
+      .cost = "D bytes a vector; a search reads all of them"};
+  using Options = NoOptions;
+
+  Int8Index(const Options&, const VectorIndexInput& input);
+
+  int64_t training_rows() const override;
+  void train(const Tensor& rows) override;
+
+ private:
+  int64_t expected_;
 };
 
 struct IvfPqOptions {

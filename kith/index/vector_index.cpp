@@ -54,6 +54,9 @@ std::unique_ptr<VectorIndex> load_vector_index(const std::string& path,
   const FileReader file(path);
   if (file.size() >= mark.size()) file.read_at(0, mark.data(), mark.size());
   const std::string_view kind(mark.data(), mark.size());
+  if (kind == "IxSQ") {
+    return std::make_unique<ScalarIndex>(path, memory_mb, device, sums);
+  }
   if (kind != "IwPQ" && kind != "IHNf") {
     return std::make_unique<ExactIndex>(path, memory_mb, device, sums);
   }

@@ -66,11 +66,11 @@ VectorIndexRegistry& vector_index_registry();
 /// them contiguous.
 Tensor check_index_rows(const Tensor& rows, int64_t dim);
 
-/// The index of a file, whatever its kind; flat ones need no faiss, are
-/// searched on `device`, and read a block at a time if they are larger than
-/// `memory_mb`. faiss searches on the CPU. DataError names the file if it is
-/// none, is damaged, or needs faiss and this kith has none. What is read, now
-/// or later, is compared with `sums` if they are known.
+/// The index of a file, whatever its kind; those of kinds exact, float16 and
+/// int8 need no faiss, are searched on `device`, and read a block at a time if
+/// they are larger than `memory_mb`. faiss searches on the CPU. DataError names
+/// the file if it is none, is damaged, or needs faiss and this kith has none.
+/// What is read, now or later, is compared with `sums` if they are known.
 std::unique_ptr<VectorIndex> load_vector_index(const std::string& path,
                                                int64_t memory_mb = 4096,
                                                c10::Device device = at::kCPU,

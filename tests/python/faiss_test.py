@@ -80,6 +80,17 @@ class KithWrites(Case):
         self.assertIsInstance(faiss.downcast_index(index), faiss.IndexFlat)
         np.testing.assert_array_equal(index.reconstruct_n(0, 2000), self.rows)
 
+    def test_scalar(self):
+        for kind, bits in (("float16", faiss.ScalarQuantizer.QT_fp16),
+                           ("int8", faiss.ScalarQuantizer.QT_8bit)):
+            path = self.make(f"{{name: {kind}}}")
+            read = self.check_same(path)
+            index = faiss.downcast_index(read)  # which owns nothing
+            self.assertIsInstance(index, faiss.IndexScalarQuantizer)
+            self.assertEqual(index.sq.qtype, bits)
+            np.testing.assert_allclose(index.reconstruct_n(0, 2000), self.rows,
+                                       atol=0.005)
+
     def test_hnsw(self):
         path = self.make("{name: hnsw, links: 16, ef_search: 50}")
         index = faiss.downcast_index(self.check_same(path))
@@ -104,6 +115,12 @@ class FaissWrites(Case):
 
     def test_flat(self):
         self.check_same(self.written(faiss.IndexFlatIP(32)))
+
+    def test_scalar(self):
+        for bits in (faiss.ScalarQuantizer.QT_fp16,
+                     faiss.ScalarQuantizer.QT_8bit):
+            self.check_same(self.written(faiss.IndexScalarQuantizer(
+                32, bits, faiss.METRIC_INNER_PRODUCT)))
 
     def test_factory(self):
         for name in ("HNSW16", "IVF5,PQ4x4"):
