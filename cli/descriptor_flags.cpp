@@ -42,6 +42,11 @@ void DescriptorFlags::add_to(CLI::App& command) {
       ->check(integer(0, 8192));
   command.add_flag("--flip", values.flip,
                    "Average with the embedding of the mirror image");
+  command
+      .add_option("--dim", dim,
+                  "Only the first so many numbers of each embedding, made unit "
+                  "vectors: of networks trained with model.head.nested; 0: all")
+      ->check(integer(0, 1 << 20));
   command.add_option(
       "--whiten", whiten,
       "PCA whitening: train or train:DIM learns it from the training split; "
@@ -51,6 +56,7 @@ void DescriptorFlags::add_to(CLI::App& command) {
 DescriptorChoice DescriptorFlags::choice() const {
   DescriptorChoice choice = values;
   if (long_side >= 0) choice.long_side = long_side;
+  if (dim >= 0) choice.dim = dim;
   if (whiten == kTrain || whiten.starts_with(std::string(kTrain) + ":")) {
     choice.whitening = {.learn = true, .dim = dim_of(whiten)};
   } else {

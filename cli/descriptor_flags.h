@@ -13,6 +13,7 @@ namespace kith {
 struct DescriptorFlags {
   DescriptorChoice values;
   int64_t long_side = -1;
+  int64_t dim = -1;
   std::string whiten;
 
   void add_to(CLI::App& command);

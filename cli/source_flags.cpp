@@ -33,6 +33,12 @@ void add_source_flags(CLI::App& command, IndexSourceOptions& options) {
                      "With embeddings: the model that made them, so that "
                      "images can be searched for");
   command
+      .add_option("--dim", options.dim,
+                  "Only the first so many numbers of each vector, made unit "
+                  "vectors: of networks trained with model.head.nested; "
+                  "default: all, or as many as an index has that is added to")
+      ->check(integer(1, 1 << 20));
+  command
       .add_option("--memory-mb", options.memory_mb,
                   "Vectors that take more are read a block at a time")
       ->check(integer(1, kMostMemoryMb))

@@ -67,6 +67,17 @@ void DescriptorOptions::describe(OptionSet& set) {
           "model's input.")
       .range(0, 8192);
   set.add("flip", flip, "Mirror images are averaged in too.");
+  set.add("dim", dim,
+          "Only the first so many numbers of an embedding, made a unit vector: "
+          "for networks that are trained with model.head.nested. 0: all.")
+      .range(0, 1 << 20);
+}
+
+int64_t DescriptorOptions::dim_of(int64_t whole) const {
+  if (dim <= whole) return dim == 0 ? whole : dim;
+  throw ConfigError("'eval.dim' is " + std::to_string(dim) +
+                    ", but embeddings have " + std::to_string(whole) +
+                    " numbers: set it to at most that, or to 0 for all");
 }
 
 void DescriptorOptions::check(const Backbone& backbone) const {

@@ -10,11 +10,13 @@
 namespace kith {
 
 /// How an image becomes one descriptor: from which pictures of it. The
-/// descriptor is the mean of the pictures' unit embeddings, normalised again.
+/// descriptor is the mean of the pictures' unit embeddings, normalised again,
+/// or the first `dim` numbers of that, made a unit vector.
 struct DescriptorOptions {
   std::vector<double> scales = {1.0};
   int64_t long_side = 0;
   bool flip = false;
+  int64_t dim = 0;
 
   /// Whether the only picture of an image is the model's own input. Then the
   /// embedding is the network's, which the head may have left unnormalised.
@@ -28,6 +30,10 @@ struct DescriptorOptions {
   /// set it), and if pictures would have a size that the backbone does not
   /// take.
   void check(const Backbone& backbone) const;
+
+  /// The dimension of descriptors where embeddings have `whole`. ConfigError if
+  /// they have no `dim` numbers.
+  int64_t dim_of(int64_t whole) const;
 };
 
 /// Sides are not made shorter than this: every backbone of kith that takes

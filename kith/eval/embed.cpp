@@ -107,6 +107,7 @@ EmbeddedShare embed_raw(EmbeddingNet& net, const DataSet& data,
                         const std::vector<int64_t>& indices,
                         const EmbedOptions& options, Progress& progress) {
   options.descriptor.check(net.backbone());
+  if (!options.pooled) options.descriptor.dim_of(net.dim());
   const bool plain = options.descriptor.is_plain() && !net.input().any_shape();
   const ImageShare share = image_share(
       indices, plain ? options.batch : images_a_batch(net.input(), options),
@@ -124,9 +125,14 @@ EmbeddedShare embed_raw(EmbeddingNet& net, const DataSet& data,
   return {rows, share.first};
 }
 
-Tensor finish_embeddings(const Tensor& rows, const DataSet& data,
+Tensor finish_embeddings(const Tensor& whole, const DataSet& data,
                          const std::vector<int64_t>& indices,
                          const EmbedOptions& options) {
+  Tensor rows = whole;
+  if (options.descriptor.dim > 0 && !options.pooled) {
+    rows = normalize_rows(whole.narrow(1, 0, options.descriptor.dim));
+    check_embeddings(rows, data, indices, options);
+  }
   if (options.whitening == nullptr) return rows;
   const Tensor whitened = options.whitening->apply(normalize_rows(rows));
   check_embeddings(whitened, data, indices, options);

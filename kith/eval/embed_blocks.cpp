@@ -71,7 +71,8 @@ void embed_rounds(EmbeddingNet& net, const DataSet& data,
 }  // namespace
 
 int64_t embedding_dim(const EmbeddingNet& net, const EmbedOptions& options) {
-  return options.whitening != nullptr ? options.whitening->dim() : net.dim();
+  return options.whitening != nullptr ? options.whitening->dim()
+                                      : options.descriptor.dim_of(net.dim());
 }
 
 void embed_in_blocks(EmbeddingNet& net, const DataSet& data,

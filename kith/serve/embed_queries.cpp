@@ -49,7 +49,9 @@ Tensor embed_queries(EmbeddingNet& net,
       upload.wait();
     }
   }
-  const Tensor rows = normalize_rows(sums).to(torch::kCPU).contiguous();
+  // Those of the first numbers alone, if that is all there is to be.
+  const Tensor whole = sums.narrow(1, 0, descriptor.dim_of(net.dim()));
+  const Tensor rows = normalize_rows(whole).to(torch::kCPU).contiguous();
   check_unit(rows, "the model's embeddings of queries", 0);
   return rows;
 }

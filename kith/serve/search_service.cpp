@@ -45,7 +45,7 @@ class SearchService::Worker {
 
   const ServiceOptions& options() const { return options_; }
   const InputOptions& input() const { return net_->input(); }
-  int64_t dim() const { return net_->dim(); }
+  int64_t dim() const { return options_.descriptor.dim_of(net_->dim()); }
 
   QueryQueue& queue() { return queue_; }
 

@@ -95,13 +95,16 @@ Json head_json(EmbeddingNet& net) {
   return json;
 }
 
-/// How `kith embed` makes an embedding of several pictures of an image, where
-/// the run's evaluation did; a single one is what preprocessing.json says.
+/// How `kith embed` makes an embedding of several pictures of an image, or cuts
+/// it, where the run's evaluation did; a single one is what preprocessing.json
+/// says.
 Json descriptor_json(const LoadedModel& model) {
   const DescriptorOptions options = model_descriptor(model);
-  return {{"scales", options.scales},
-          {"long_side", options.long_side},
-          {"flip", options.flip}};
+  Json json = {{"scales", options.scales},
+               {"long_side", options.long_side},
+               {"flip", options.flip}};
+  if (options.dim > 0) json["dim"] = options.dim;
+  return json;
 }
 
 Json weights_json(const EmbeddingNet& net) {

@@ -140,7 +140,9 @@ Tensor FeatureBank::embed(const std::vector<int64_t>& images,
 EmbeddedSplit FeatureBank::embed(const Evaluator& evaluator,
                                  Progress& progress) {
   EmbeddedSplit split = evaluator.plan();
-  split.embeddings = normalize_rows(embed(split.rows_of, progress));
+  const int64_t dim = evaluator.embedding().descriptor.dim_of(parts_.net.dim());
+  split.embeddings =
+      normalize_rows(embed(split.rows_of, progress).narrow(1, 0, dim));
   return split;
 }
 

@@ -32,13 +32,25 @@ std::unordered_set<std::string_view> paths_of(const StoredIndex& index) {
   return paths;
 }
 
+/// How many numbers of each vector go into the index: of what the same model
+/// made, as many as it has.
+int64_t added_dim(const StoredIndex& index, const IndexSource& source,
+                  const AddToIndexOptions& options) {
+  check_cut(source, options.source.dim);
+  if (options.source.dim > 0) return options.source.dim;
+  const std::string& hash = index.info().model_hash;
+  const bool same_model = !hash.empty() && hash == source.model_hash();
+  return same_model && source.dim() > index.dim() ? index.dim() : source.dim();
+}
+
 /// Vectors of different models have nothing to do with each other.
 void check_same_model(const StoredIndex& index, const IndexSource& source,
                       const AddToIndexOptions& options) {
-  if (source.dim() != index.dim()) {
-    throw DataError(options.source.source + " has " +
-                    std::to_string(source.dim()) + " dimensions, but " +
-                    options.index + " has " + std::to_string(index.dim()) +
+  const int64_t dim = added_dim(index, source, options);
+  if (dim != index.dim()) {
+    throw DataError(options.source.source + " has " + std::to_string(dim) +
+                    " dimensions, but " + options.index + " has " +
+                    std::to_string(index.dim()) +
                     ": add what the same model made");
   }
   const IndexInfo& info = index.info();
@@ -107,7 +119,8 @@ AddedToIndex add_to_index(const AddToIndexOptions& options, c10::Device device,
                       "place");
   }
   const ScratchFile scratch(options.index);
-  const Rows rows = source->rows(scratch.path(), progress);
+  const Rows rows =
+      cut_rows(source->rows(scratch.path(), progress), index.dim());
   const int64_t replaced = known.empty() ? 0 : index.remove(known);
   const bool had_recall = !index.info().recall.empty();
   index.add(watched_rows(rows, progress), source->items());

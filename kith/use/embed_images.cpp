@@ -1,5 +1,6 @@
 #include "kith/use/embed_images.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "kith/core/error.h"
@@ -77,13 +78,29 @@ void DescriptorChoice::apply(DescriptorOptions& options) const {
   if (!scales.empty()) options.scales = scales;
   if (long_side) options.long_side = *long_side;
   if (flip) options.flip = true;
+  if (dim) options.dim = *dim;
+}
+
+void tell_cut(EmbeddingNet& net, const DescriptorOptions& options) {
+  const int64_t dim = options.dim_of(net.dim());
+  if (dim == net.dim()) return;
+  std::vector<int64_t> sizes;
+  if (net.has_head()) sizes = nested_sizes(net.head().options(), net.dim());
+  const bool is_trained = std::count(sizes.begin(), sizes.end(), dim) > 0;
+  log_info("of embeddings the first " + std::to_string(dim) + " of " +
+           std::to_string(net.dim()) + " numbers" +
+           (is_trained ? ""
+                       : ", which the network was not trained for "
+                         "(model.head.nested)"));
 }
 
 std::optional<Whitening> make_whitening(const WhiteningChoice& choice,
                                         EmbeddingNet& net, const DataSet& data,
                                         EmbedOptions options,
                                         Progress& progress) {
-  if (!choice.file.empty()) return Whitening::load(choice.file, net.dim());
+  if (!choice.file.empty()) {
+    return Whitening::load(choice.file, options.descriptor.dim_of(net.dim()));
+  }
   if (!choice.learn) return {};
   const std::vector<int64_t> train = data.list().of_split(Split::kTrain);
   if (train.empty()) {
@@ -126,6 +143,7 @@ EmbeddedImages embed_together(const EmbedImagesOptions& options,
   embedding.batch = options.batch;
   embedding.ranks = options.ranks;
   options.descriptor.apply(embedding.descriptor);
+  tell_cut(*model.net, embedding.descriptor);
   const std::optional<Whitening> whitening = make_whitening(
       options.descriptor.whitening, *model.net, *data, embedding, progress);
   if (whitening) embedding.whitening = &*whitening;

@@ -49,10 +49,15 @@ struct DescriptorChoice {
   std::vector<double> scales = {};
   std::optional<int64_t> long_side = {};
   bool flip = false;  ///< True: with mirror images, whatever the run has.
+  std::optional<int64_t> dim = {};
   WhiteningChoice whitening = {};
 
   void apply(DescriptorOptions& options) const;
 };
+
+/// Says in the log if descriptors are not whole embeddings, and whether the
+/// network was trained for that. ConfigError if they cannot be.
+void tell_cut(EmbeddingNet& net, const DescriptorOptions& options);
 
 /// The whitening of unit descriptors that `choice` means, learnt from those
 /// that the network makes with `options`, by all of its ranks; nothing if none

@@ -67,20 +67,23 @@ class EmbeddingSource final : public IndexSource {
   void name_model(const IndexSourceOptions& options) {
     const ChosenCheckpoint checkpoint =
         choose_checkpoint(options.model, options.checkpoint);
-    const LoadedModel model = load_model(checkpoint.file, at::kCPU);
-    if (model.net->dim() != dim_) {
+    LoadedModel model = load_model(checkpoint.file, at::kCPU);
+    const int64_t made = model_descriptor(model).dim_of(model.net->dim());
+    // Fewer may be the first numbers, but only images can tell.
+    if (dim_ < made) cut_embeddings(model, dim_);
+    if (dim_ > made || (!check_made_by(model, options) && dim_ < made)) {
       throw ConfigError(options.source + " has " + std::to_string(dim_) +
                         " dimensions, but option 'model' " + options.model +
-                        " gives " + std::to_string(model.net->dim()) +
+                        " gives " + std::to_string(made) +
                         ": name the model that made them, or leave it out");
     }
-    check_made_by(model, options);
     set_model(options.model, checkpoint, *model.net);
   }
 
   /// The weights do not tell whether vectors were made at other scales, with
-  /// mirror images or whitened: the first image that can be read does.
-  void check_made_by(const LoadedModel& model,
+  /// mirror images or whitened: the first image that can be read does. False
+  /// if there is none.
+  bool check_made_by(const LoadedModel& model,
                      const IndexSourceOptions& options) const {
     for (int64_t i = 0; i < items_.size(); ++i) {
       const std::string path(items_.path(i));
@@ -94,7 +97,7 @@ class EmbeddingSource final : public IndexSource {
       const Tensor made = embed_image(model, *image).unsqueeze(0);
       const Tensor unit = normalize_rows(made)[0];
       const double similarity = unit.dot(rows_.read(i, 1)[0]).item<double>();
-      if (similarity > 0.999) return;
+      if (similarity > 0.999) return true;
       throw ConfigError(
           options.source + ": row " + std::to_string(i) +
           " is not what option 'model' " + options.model + " makes of " + path +
@@ -103,6 +106,7 @@ class EmbeddingSource final : public IndexSource {
           "option 'flip' or whitening, it cannot be searched with images; "
           "leave option 'model' out");
     }
+    return false;
   }
 
   Rows rows_;

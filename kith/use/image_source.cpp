@@ -27,7 +27,7 @@ class ImageSource final : public IndexSource {
     const ChosenCheckpoint checkpoint =
         choose_checkpoint(options.source, options.checkpoint);
     model_loaded_ = load_model(checkpoint.file, device);
-    dim_ = model_loaded_.net->dim();
+    dim_ = embedding_dim(*model_loaded_.net, usual_embedding(model_loaded_));
     set_model(options.source, checkpoint, *model_loaded_.net);
     bool has_labels = true;
     if (options.images.empty()) {

@@ -6,6 +6,7 @@
 #include "kith/models/weights_hash.h"
 #include "kith/run/choose_checkpoint.h"
 #include "kith/run/run_folder.h"
+#include "kith/train/model_embedding.h"
 
 namespace kith {
 namespace {
@@ -29,6 +30,16 @@ namespace {
       (is_run ? ", or its checkpoint with option 'checkpoint'" : "") +
       ", or make the index anew: kith index " + from +
       ", with option 'overwrite'");
+}
+
+/// An index may hold the first numbers of embeddings alone.
+void cut_to_index(LoadedModel& model, const StoredIndex& index) {
+  const int64_t whole = model.net->dim();
+  const int64_t dim = index.dim();
+  if (dim == model_descriptor(model).dim_of(whole) || dim > whole) return;
+  cut_embeddings(model, dim);
+  log_info("of embeddings the first " + std::to_string(dim) + " of " +
+           std::to_string(whole) + " numbers, as in the index");
 }
 
 }  // namespace
@@ -57,6 +68,8 @@ LoadedModel load_index_model(const StoredIndex& index, const std::string& path,
     log_warning("it is not known whether " + path + " was made with " + from);
   } else if (weights_hash(loaded.net->state()) != info.model_hash) {
     throw_other_weights(from, chosen, index, path, which == info.checkpoint);
+  } else {
+    cut_to_index(loaded, index);
   }
   log_info("model: " + from +
            (chosen.name.empty() ? "" : ", " + chosen.text()));

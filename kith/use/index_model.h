@@ -13,7 +13,8 @@ struct IndexModelChoice {
   std::string checkpoint = {};  ///< Of a run; empty: what the index says.
 };
 
-/// The model that made an index's vectors. `path` names the index in messages.
+/// The model that made an index's vectors, whose embeddings it cuts to the
+/// dimension of the index. `path` names the index in messages.
 /// Says in the log which checkpoint of a run it is. ConfigError if no model is
 /// named, DataError if it is gone or its weights are other ones: of a run,
 /// which has been trained on since, it says so.

@@ -9,6 +9,7 @@
 #include "kith/core/path.h"
 #include "kith/index/stored_index.h"
 #include "kith/models/weights_hash.h"
+#include "kith/ops/pairwise.h"
 #include "kith/use/files.h"
 
 namespace kith {
@@ -39,6 +40,11 @@ class StoredSource final : public IndexSource {
                       " does not keep its vectors; give the embeddings or the "
                       "model it was made from instead");
     }
+    if (const std::string& kind = index_.info().kind;
+        kind == "float16" || kind == "int8") {
+      log_info(path_ + ": an index of kind " + kind +
+               " keeps rounded vectors: what is made of it has these");
+    }
     if (std::ssize(kept_) == all.count()) return all;
     return rows_from(std::ssize(kept_), dim_,
                      [this, all](int64_t first, int64_t count) {
@@ -68,7 +74,9 @@ void refuse_lone_index(const std::string& path) {
   if (file.size() < sizeof(mark)) return;
   file.read_at(0, mark, sizeof(mark));
   const std::string_view kind(mark, sizeof(mark));
-  if (kind != "IxFI" && kind != "IHNf" && kind != "IwPQ") return;
+  if (kind != "IxFI" && kind != "IxSQ" && kind != "IHNf" && kind != "IwPQ") {
+    return;
+  }
   throw DataError(path + ": an index of faiss, but " + path +
                   ".json is missing, which kith index writes beside it; give "
                   "the embeddings (.npy) or the model instead");
@@ -139,6 +147,27 @@ std::unique_ptr<IndexSource> open_index_source(
   std::unique_ptr<IndexSource> opened = open_kind(options, device, first_name);
   warn_of_repeats(opened->items(), options.source);
   return opened;
+}
+
+void check_cut(const IndexSource& source, int64_t dim) {
+  if (dim <= source.dim()) return;
+  throw ConfigError("option 'dim' is " + std::to_string(dim) +
+                    ", but the vectors have " + std::to_string(source.dim()) +
+                    " numbers: give at most that, or leave it out for all");
+}
+
+Rows cut_rows(const Rows& rows, int64_t dim) {
+  if (!rows.defined() || dim == rows.dim()) return rows;
+  return rows_from(
+      rows.count(), dim, [rows, dim](int64_t first, int64_t count) {
+        Tensor block =
+            normalize_rows(rows.read(first, count).narrow(1, 0, dim));
+        check_unit(
+            block,
+            "the first " + std::to_string(dim) + " numbers of the vectors",
+            first);
+        return block;
+      });
 }
 
 Rows watched_rows(const Rows& rows, Progress& progress) {

@@ -41,6 +41,9 @@ struct IndexSourceOptions {
   /// With embeddings: the model that made them, so that images can be searched
   /// for.
   std::string model = {};
+  /// Only the first so many numbers of the vectors, made unit vectors again: of
+  /// a network that is trained with `model.head.nested`. 0: all.
+  int64_t dim = 0;
   int64_t memory_mb = 1024;  ///< What takes more is read a block at a time.
   /// With a model: who embeds the images together; the first has the vectors.
   /// Null: this process alone.
@@ -97,6 +100,13 @@ std::unique_ptr<IndexSource> embedding_source(const IndexSourceOptions& options,
                                               int64_t first_name);
 std::unique_ptr<IndexSource> image_source(const IndexSourceOptions& options,
                                           c10::Device device);
+
+/// ConfigError if vectors have no `dim` numbers.
+void check_cut(const IndexSource& source, int64_t dim);
+
+/// Unit vectors of the first `dim` numbers of each row, which is read when it
+/// is needed. Undefined rows stay so.
+Rows cut_rows(const Rows& rows, int64_t dim);
 
 /// The same rows, which when they are read from first to last show how far it
 /// is. Who is done with them finishes the progress.

@@ -102,7 +102,7 @@ MadeIndex help_make_index(const MakeIndexOptions& options, c10::Device device,
   source->rows("", progress);
   MadeIndex made;
   made.items = source->items().size();
-  made.dim = source->dim();
+  made.dim = options.source.dim > 0 ? options.source.dim : source->dim();
   made.kind = options.kind.name;
   return made;
 }
@@ -113,17 +113,19 @@ MadeIndex write_index(const MakeIndexOptions& options, c10::Device device,
   const std::unique_ptr<IndexSource> source =
       open_index_source(options.source, device);
   // Before any work is done: a wrong option does not wait for it.
+  check_cut(*source, options.source.dim);
+  const int64_t dim =
+      options.source.dim > 0 ? options.source.dim : source->dim();
   std::unique_ptr<VectorIndex> empty;
   if (!options.out.empty()) {
-    empty = options.kind.make(
-        {source->dim(), options.seed, source->items().size()});
+    empty = options.kind.make({dim, options.seed, source->items().size()});
   }
   const std::string target =
       absolute_path(options.out.empty() ? options.export_to : options.out);
   make_folder_of(target);
   const auto lock = options.out.empty() ? nullptr : lock_index(target);
   const ScratchFile scratch(target);
-  const Rows rows = source->rows(scratch.path(), progress);
+  const Rows rows = cut_rows(source->rows(scratch.path(), progress), dim);
   MadeIndex made;
   made.items = rows.count();
   made.left_out = static_cast<int64_t>(source->left_out().size());

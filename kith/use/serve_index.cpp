@@ -4,6 +4,7 @@
 #include <cctype>
 #include <filesystem>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "kith/core/error.h"
@@ -98,7 +99,7 @@ struct IndexServer::Parts {
   // Before the server: replies are for its connections.
   ~Parts() { routes->stop(); }
 
-  /// Indexes of one model share it.
+  /// Indexes of one model and dimension share it.
   void add_index(const ServedFile& file, const ServeIndexOptions& options,
                  c10::Device device) {
     // Before it is opened: what changes meanwhile is seen later.
@@ -109,7 +110,7 @@ struct IndexServer::Parts {
     ServedIndexOptions served = {
         file.name,         file.path, from, index.info().model_hash,
         options.memory_mb, device};
-    auto& service = services[{from, served.model_hash}];
+    auto& service = services[{from, served.model_hash, index.dim()}];
     if (!service) {
       LoadedModel model = load_index_model(
           index, file.path, {file.model, options.checkpoint}, device);
@@ -122,8 +123,9 @@ struct IndexServer::Parts {
         std::move(served), std::move(index), mark, *service));
   }
 
-  /// By where a model is and its hash.
-  std::map<std::pair<std::string, std::string>, std::unique_ptr<SearchService>>
+  /// By where a model is, its hash, and how many numbers of its embeddings.
+  std::map<std::tuple<std::string, std::string, int64_t>,
+           std::unique_ptr<SearchService>>
       services;
   ServedIndexes indexes;
   ServeMetrics metrics;

@@ -89,6 +89,46 @@ TEST_F(IndexedRun, GrowsWithItsModelOnly) {
   EXPECT_EQ(count_lines(shards + "/metadata/metadata_0000.jsonl"), 1);
 }
 
+/// The first numbers of the embeddings, which queries are cut to as well.
+TEST_F(IndexedRun, MayHoldTheFirstNumbersAlone) {
+  const std::string index = file("cut.faiss");
+  const Json made = json_of({"index", run(), "--dim", "8", "--kind", "int8",
+                             "--out", index, "--threads", "1"});
+  EXPECT_EQ(made.at("dim"), 8);
+  EXPECT_EQ(made.at("kind"), "int8");
+  EXPECT_TRUE(made.at("recall").contains("1@1"));
+  const std::string image =
+      read_csv(index + ".items.csv").rows().front().fields.at(0);
+  const Json found =
+      json_of({"search", "--index", index, "--image", image, "-k", "1"});
+  const Json& hit = found.at("queries").at(0).at("results").at(0);
+  EXPECT_EQ(hit.at("path"), image);
+  EXPECT_NEAR(hit.at("similarity").get<double>(), 1, 0.01);
+  EXPECT_EQ(json_of({"index", "add", run(), "--split", "train", "--to", index})
+                .at("items"),
+            96);
+  // By way of a file.
+  const std::string rows = file("cut.npy");
+  const std::string ids = file("cut.txt");
+  expect_success({"embed", run(), "--images", images(), "--out", rows, "--ids",
+                  ids, "--dim", "8"});
+  const std::string other = file("cut_other.faiss");
+  expect_success({"index", rows, "--ids", ids, "--model", run(), "--out", other,
+                  "--kind", "float16"});
+  EXPECT_EQ(json_of({"search", "--index", other, "--image", image, "-k", "1"})
+                .at("queries")
+                .at(0)
+                .at("results")
+                .at(0)
+                .at("path"),
+            image);
+  expect_failure(2, {"index", run(), "--dim", "17", "--out", file("no.faiss")},
+                 {"--dim", "the vectors have 16 numbers"});
+  expect_failure(2,
+                 {"index", rows, "--model", run(), "--out", file("no.faiss")},
+                 {rows, "8 dimensions", "gives 16"});
+}
+
 TEST_F(IndexedRun, KnowsVectorsThatWereMadeInAnotherWay) {
   const std::string rows = file("other_way.npy");
   const std::string ids = file("other_way.txt");

@@ -7,6 +7,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/eval/embed_blocks.h"
 #include "kith/eval/embedded_split.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/torch/memory_set.h"
@@ -43,6 +44,34 @@ class Embed : public ::testing::Test {
 
   EmbeddingNet net_;
 };
+
+/// The first numbers, made unit vectors; whatever embeds.
+TEST_F(Embed, CutsToTheFirstNumbers) {
+  const MemorySet data(paired_items(11, Split::kTest));
+  const std::vector<int64_t> images = {3, 0, 7, 10};
+  const Tensor whole = run(data, images, 4);
+  const Tensor first = whole.slice(1, 0, 2);
+  const Tensor expected = first / first.square().sum(1, true).sqrt();
+  EmbedOptions options{4, {2, 2}};
+  options.descriptor.dim = 2;
+  EXPECT_LE(
+      max_difference(embed(net_, data, images, options, silent_progress()),
+                     expected),
+      1e-6);
+  EXPECT_EQ(embedding_dim(net_, options), 2);
+  Tensor blocks;
+  embed_in_blocks(net_, data, images, options, silent_progress(),
+                  [&](const Tensor& rows) { blocks = rows; });
+  EXPECT_LE(max_difference(blocks, expected), 1e-6);
+  options.descriptor.dim = 6;
+  EXPECT_LE(max_difference(
+                embed(net_, data, images, options, silent_progress()), whole),
+            1e-6);
+  options.descriptor.dim = 7;
+  expect_error<ConfigError>(
+      [&] { embed(net_, data, images, options, silent_progress()); },
+      "'eval.dim' is 7, but embeddings have 6");
+}
 
 TEST_F(Embed, BatchesEqualOneByOneInTheGivenOrder) {
   const MemorySet data(paired_items(11, Split::kTest));

@@ -25,8 +25,10 @@ TEST(EmbedQueries, AreWhatEvaluationGivesInBatchesAndOneByOne) {
   several.flip = true;
   DescriptorOptions whole;
   whole.long_side = 40;
+  DescriptorOptions cut = several;
+  cut.dim = 4;
   for (const DescriptorOptions& descriptor :
-       {DescriptorOptions{}, several, whole}) {
+       {DescriptorOptions{}, several, whole, cut}) {
     const SmallIndex small(descriptor);
     const Tensor expected = small.embeddings();
     const auto net = SmallIndex::net();

@@ -151,6 +151,22 @@ TEST_F(ExportModel, SaysFromWhichPicturesAnEmbeddingIs) {
   EXPECT_THAT(readme(), HasSubstr(note));
 }
 
+TEST_F(ExportModel, SaysHowFarAnEmbeddingMayBeCut) {
+  EXPECT_FALSE(json("model.json").at("head").contains("nested"));
+  EXPECT_THAT(readme(), Not(HasSubstr("serve by themselves")));
+  LoadedModel nested = small_model(
+      "{input: {size: 16}, backbone: {name: convnet, width: 4}, "
+      "head: {dim: 6, nested: [2, 4]}}");
+  cut_embeddings(nested, 4);
+  export_model(nested, {{"a"}, "1"}, out_);
+  EXPECT_EQ(json("model.json").at("head").at("nested"), Json({2, 4, 6}));
+  EXPECT_EQ(json("model.json").at("descriptor").at("dim"), 4);
+  EXPECT_THAT(readme(), HasSubstr("The first 2 or 4 numbers, made a unit "
+                                  "vector again, serve by themselves."));
+  const LoadedModel read = load_model(out_ + "/model.safetensors", at::kCPU);
+  EXPECT_EQ(embed_image(read, picture()).size(0), 4);
+}
+
 /// The network's unit embedding of a picture, mirrored or not.
 Tensor unit_embedding(const LoadedModel& model, Image image, bool mirrored) {
   const Tensor pixels = torch::from_blob(

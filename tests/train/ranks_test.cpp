@@ -124,6 +124,11 @@ TEST_F(TrainingOnRanks, WithMemoryOfPastBatches) {
   expect_that_of_one({"train.memory=32"});
 }
 
+TEST_F(TrainingOnRanks, WithNestedSizes) {
+  expect_that_of_one({"model.head.nested=[2, 6]", "train.sub_batch=2"});
+  expect_that_of_one({"model.head.nested=[2, 6]", "loss={name: proxy_anchor}"});
+}
+
 TEST_F(TrainingOnRanks, WithManifoldMixup) {
   expect_that_of_one({"train.mixup=2", "train.sub_batch=2"});
 }
@@ -208,7 +213,9 @@ TEST_F(TrainingOnRanks, WithLanesGivesTheSameBytes) {
            {"train.lanes=4", "model.bn=train", "train.ema=0.9"},
            {"train.lanes=4", "model.lora={rank: 2}",
             "optimizer.layer_decay=0.5"},
-           {"train.lanes=4", "loss={name: proxy_anchor}"}}) {
+           {"train.lanes=4", "loss={name: proxy_anchor}"},
+           {"train.lanes=4", "loss={name: margin}",
+            "model.head.nested=[2, 6]"}}) {
     SCOPED_TRACE(changes.back());
     const Left one = trained(changes, 1);
     EXPECT_TRUE(trained(changes, 2) == one);

@@ -179,6 +179,12 @@ INSTANTIATE_TEST_SUITE_P(
             "train.checkpoint_steps=2", "optimizer.layer_decay=0.7",
             "optimizer.backbone_warmup=1.5", "optimizer.head_warmup=0.5",
             "loss={name: cosface, scale: 8, label_smoothing: 0.1}"},
+        std::vector<std::string>{
+            "train.checkpoint_steps=1", "loss={name: proxy_anchor, lr: 0.01}",
+            "model.head.nested=[2, 6]", "model.head.nested_weights=[1, 2, 1]"},
+        std::vector<std::string>{"train.checkpoint_steps=1",
+                                 "model.head.nested=[4]", "train.memory=24",
+                                 "train.sub_batch=6", "eval.dim=4"},
         std::vector<std::string>{"train.checkpoint_steps=1",
                                  "train.freeze=[backbone.block1_*]",
                                  "train.head_epochs=1", "train.epochs=2"},
