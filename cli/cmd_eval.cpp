@@ -19,6 +19,7 @@ struct EvalFlags {
   EvaluateRunOptions options;
   PublishedFlags published;
   std::string corruptions;
+  std::string compress;
   DescriptorFlags descriptor;
   ScoreFlags score;
   DeviceFlags device;
@@ -29,15 +30,7 @@ struct EvalFlags {
 std::vector<NamedCorruption> corruptions_of(const std::string& text) {
   if (text.empty()) return {};
   if (text == "all") return published_corruptions();
-  std::vector<std::string> names(1);
-  for (const char c : text) {
-    if (c == ',') {
-      names.emplace_back();
-    } else {
-      names.back() += c;
-    }
-  }
-  return published_corruptions(names);
+  return published_corruptions(split_at_commas(text));
 }
 
 /// What was found, for people.
@@ -48,6 +41,7 @@ void print_scores(const EvaluatedRun& run) {
                 published_column(report.published, report.published_source));
   if (report.reranked) print_reranked(report.result, *report.reranked);
   print_definitions(report.result);
+  if (!report.compressed.empty()) print_compressed(report.compressed);
   if (report.corrupted.empty()) return;
   print_corruptions(report.result, report.corrupted);
   std::string columns = "the image";
@@ -68,6 +62,7 @@ void run_eval(const EvalFlags& flags) {
   options.descriptor = flags.descriptor.choice();
   options.scoring = flags.score.options();
   options.corruptions = corruptions_of(flags.corruptions);
+  options.compress = split_at_commas(flags.compress);
   flags.ranks.start();
   const c10::Device device = flags.ranks.device(flags.device);
   options.ranks = &flags.ranks.join(device);
@@ -119,6 +114,10 @@ void add_eval(CLI::App& app) {
                    "(see: kith list corruptions); writes corruptions.png")
       ->expected(0, 1)
       ->default_str("all");
+  command->add_option(
+      "--compress", flags->compress,
+      "Also score galleries of smaller vectors: forms with commas, such as "
+      "float16,int8,pca:64+int8,pq:16 (see: kith list compressions)");
   command->add_flag("--diagnostics", flags->options.diagnostics,
                     "Also write diagnostics.json: hardest queries, confused "
                     "classes, hubs, near duplicates of training images");

@@ -17,6 +17,7 @@
 #include "kith/data/augment.h"
 #include "kith/data/corruption.h"
 #include "kith/data/data_set.h"
+#include "kith/eval/compression.h"
 #include "kith/eval/metric.h"
 #include "kith/eval/protocol.h"
 #include "kith/index/reranker.h"
@@ -83,6 +84,7 @@ const std::vector<PartKind>& part_kinds() {
       part_kind<schedule_registry>("schedules"),
       part_kind<metric_registry>("metrics"),
       part_kind<protocol_registry>("protocols"),
+      part_kind<compression_registry>("compressions"),
       part_kind<figure_registry>("figures"),
       part_kind<vector_index_registry>("indexes"),
       part_kind<reranker_registry>("rerankers")};

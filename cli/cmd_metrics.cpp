@@ -18,6 +18,7 @@ namespace {
 
 struct MetricsFlags {
   ScoreFilesOptions files;
+  std::string compress;
   ScoreFlags score;
   DeviceFlags device;
   RankFlags ranks;
@@ -30,6 +31,7 @@ void run_metrics(const MetricsFlags& flags) {
   ScoreFilesOptions options = flags.files;
   options.scoring = flags.score.options();
   options.rerank = flags.score.rerank;
+  options.compress = split_at_commas(flags.compress);
   if (!flags.score.metrics.empty()) {
     options.metrics = split_metric_list(flags.score.metrics);
   }
@@ -51,6 +53,7 @@ void run_metrics(const MetricsFlags& flags) {
   print_metrics(report.result);
   if (report.reranked) print_reranked(report.result, *report.reranked);
   print_definitions(report.result);
+  if (!report.compressed.empty()) print_compressed(report.compressed);
 }
 
 }  // namespace
@@ -79,6 +82,15 @@ void add_metrics(CLI::App& app) {
       "--clusters", flags->files.clusters,
       "Integer .npy: a cluster for each item of the gallery, for nmi, ami and "
       "f1; without it, seeded k-means");
+  auto* compress = command->add_option(
+      "--compress", flags->compress,
+      "Also score galleries of smaller vectors: forms with commas, such as "
+      "float16,int8,pca:64+int8,pq:16 (see: kith list compressions)");
+  command
+      ->add_option("--learn-from", flags->files.learn_from,
+                   "With --compress: float .npy [n, D] of other images, which "
+                   "pca, int8, binary and pq learn from")
+      ->needs(compress);
   gallery_labels->needs(gallery);
   truth->needs(gallery)->excludes(labels)->excludes(gallery_labels);
   clusters->excludes(truth);

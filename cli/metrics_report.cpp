@@ -123,4 +123,29 @@ void print_corruptions(const EvalResult& clean,
   });
 }
 
+void print_compressed(const std::vector<CompressedResult>& compressed) {
+  size_t width = 18;
+  for (const CompressedResult& one : compressed) {
+    width = std::max(width, one.form.size());
+  }
+  const auto column = [](const MetricValue& metric) {
+    return static_cast<int>(std::max<size_t>(metric.name.size(), 8));
+  };
+  std::printf("\n%-*s  %8s", static_cast<int>(width), "vectors", "bytes");
+  for (const MetricValue& metric : compressed.front().result.metrics) {
+    std::printf("  %*s", column(metric), metric.name.c_str());
+  }
+  std::printf("\n");
+  for (const CompressedResult& one : compressed) {
+    std::printf("%-*s  %8lld", static_cast<int>(width), one.form.c_str(),
+                static_cast<long long>(one.bytes));
+    for (const MetricValue& metric : one.result.metrics) {
+      std::printf(
+          "  %*s", column(metric),
+          metric_text(metric.value, metric.is_share, kPlainStyle).c_str());
+    }
+    std::printf("\n");
+  }
+}
+
 }  // namespace kith

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kith/eval/compression.h"
 #include "kith/eval/corruption_suite.h"
 #include "kith/eval/evaluate.h"
 
@@ -36,5 +37,8 @@ void print_definitions(const EvalResult& result);
 /// corruptions below; a column for each metric.
 void print_corruptions(const EvalResult& clean,
                        const std::vector<CorruptedResult>& corrupted);
+
+/// A table: a row for each form of smaller vectors, with the bytes of an item.
+void print_compressed(const std::vector<CompressedResult>& compressed);
 
 }  // namespace kith

@@ -53,4 +53,17 @@ EvaluateOptions ScoreFlags::options() const {
   return options;
 }
 
+std::vector<std::string> split_at_commas(const std::string& text) {
+  if (text.empty()) return {};
+  std::vector<std::string> names(1);
+  for (const char c : text) {
+    if (c == ',') {
+      names.emplace_back();
+    } else {
+      names.back() += c;
+    }
+  }
+  return names;
+}
+
 }  // namespace kith

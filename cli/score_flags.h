@@ -26,4 +26,7 @@ struct ScoreFlags {
   EvaluateOptions options() const;
 };
 
+/// The words of a list with commas; none of an empty text.
+std::vector<std::string> split_at_commas(const std::string& text);
+
 }  // namespace kith

@@ -25,14 +25,14 @@ Tensor find_rows(const std::vector<int64_t>& all,
   return torch::tensor(rows, torch::kLong);
 }
 
-/// The rows of a rising list of images, of which this rank gives what it has.
-Rows rows_shared(const EmbeddedSplit& split, const std::vector<int64_t>& set) {
+/// The rows of a rising list of images, of which this rank gives what it has:
+/// those of `mine`.
+Rows rows_shared(const EmbeddedSplit& split, const Tensor& mine,
+                 const std::vector<int64_t>& set) {
   const Tensor rows = find_rows(split.rows_of, set) - split.first;
-  const Tensor own =
-      rows.masked_select((rows >= 0) & (rows < split.embeddings.size(0)));
-  return shared_rows(
-      split.embeddings.index_select(0, own.to(split.embeddings.device())),
-      *split.sharing);
+  const Tensor own = rows.masked_select((rows >= 0) & (rows < mine.size(0)));
+  return shared_rows(mine.index_select(0, own.to(mine.device())),
+                     *split.sharing);
 }
 
 /// The draws of one task as one part.
@@ -67,22 +67,24 @@ EvalResult merge_draws(std::vector<EvalResult> draws, bool with_intervals) {
 }  // namespace
 
 Scored EmbeddedSplit::scored(const EvalTask& task) const {
-  const auto rows = [&](const std::vector<int64_t>& set) -> Rows {
-    if (sharing != nullptr) return rows_shared(*this, set);
-    if (set == rows_of) return embeddings;
-    return embeddings.index_select(
-        0, find_rows(rows_of, set).to(embeddings.device()));
+  const auto rows = [&](const Tensor& all,
+                        const std::vector<int64_t>& set) -> Rows {
+    if (sharing != nullptr) return rows_shared(*this, all, set);
+    if (set == rows_of) return all;
+    return all.index_select(0, find_rows(rows_of, set).to(all.device()));
   };
   const auto labels_at = [&](const std::vector<int64_t>& set) {
     return torch::tensor(labels, torch::kLong)
         .index_select(0, find_rows(rows_of, set));
   };
   Scored scored;
-  scored.queries = rows(task.queries);
+  scored.queries = rows(embeddings, task.queries);
   scored.query_labels = labels_at(task.queries);
   // The same rows, so that each pair's similarity is computed once.
-  scored.gallery =
-      task.gallery == task.queries ? scored.queries : rows(task.gallery);
+  scored.gallery = items.defined() ? rows(items, task.gallery)
+                   : task.gallery == task.queries
+                       ? scored.queries
+                       : rows(embeddings, task.gallery);
   scored.gallery_labels = labels_at(task.gallery);
   scored.self = find_rows(task.gallery, task.queries);
   scored.lists = task.lists;

@@ -12,6 +12,9 @@ namespace kith {
 struct EmbeddedSplit {
   std::vector<EvalTask> tasks;
   Tensor embeddings;  ///< Unit vectors, of every image in a task once.
+  /// What galleries have of them instead, [N, D] too: what codes stand for.
+  /// Undefined: the embeddings themselves.
+  Tensor items = {};
   std::vector<int64_t> rows_of;  ///< Their positions in the list, rising.
   std::vector<int64_t> labels;   ///< Their labels.
   /// Not null: these ranks share the embeddings (shared_rows.h), and each has

@@ -20,7 +20,7 @@ struct Section {
   const char* former_id = "";  ///< What links to older pages name.
 };
 
-constexpr std::array<Section, 17> kSections = {{
+constexpr std::array<Section, 18> kSections = {{
     {"results", "Results",
      "What the last evaluation measured, each metric with its meaning.",
      results_section},
@@ -67,6 +67,10 @@ constexpr std::array<Section, 17> kSections = {{
     {"corruptions", "With spoiled images",
      "The same test with images that are blurred, noisy or otherwise worse.",
      corruptions_section},
+    {"compressed", "In less room",
+     "The same test with a gallery of smaller vectors: what is found for the "
+     "bytes that an item takes.",
+     compressed_section},
     {"activations", "Where the network looks",
      "The warmer, the farther the image's embedding moves (1 - cosine) when it "
      "is blurred there: what the network goes by.",

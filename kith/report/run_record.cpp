@@ -265,6 +265,7 @@ RunRecord read_run(const std::string& folder) {
   run.evaluations = ordered_evals(read_run_evals(files));
   for (const EvalMetrics& eval : run.evaluations) {
     if (run.corruptions.empty()) run.corruptions = eval.corruptions;
+    if (run.compressed.empty()) run.compressed = eval.compressed;
   }
   run.duplicates = near_duplicates(files, run.evaluations);
   set_metrics(std::move(log.last), run);

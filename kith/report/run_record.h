@@ -45,6 +45,7 @@ struct RunRecord {
   /// these its last network.
   std::vector<EvalMetrics> evaluations;
   std::vector<EvalMetrics::Corrupted> corruptions;
+  std::vector<EvalMetrics::Compressed> compressed;
   /// "recall_any@1 97.80% at epoch 10, chosen on the test split"; may be
   /// empty.
   std::string best;

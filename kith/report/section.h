@@ -22,6 +22,7 @@ std::string lookalikes_section(const Report& report);
 std::string hubs_section(const Report& report);
 std::string duplicates_section(const Report& report);
 std::string corruptions_section(const Report& report);
+std::string compressed_section(const Report& report);
 std::string activations_section(const Report& report);
 std::string scatter_section(const Report& report);
 std::string run_section(const Report& report);

@@ -154,6 +154,18 @@ OrderedJson reranked_json(const EvalResult& reranked) {
   return json;
 }
 
+/// {"form": {"bytes": 64, "metrics": {...}}}
+void add_compressed(const EvalReport& report, OrderedJson& json) {
+  for (const CompressedResult& one : report.compressed) {
+    json["compressed"][one.form] = {{"bytes", one.bytes},
+                                    {"metrics", values_json(one.result)}};
+  }
+  if (report.learnt_from == 0) return;
+  json["protocol"]["compressed"] =
+      "learnt from " + std::to_string(report.learnt_from) +
+      " embeddings of other images, seed " + std::to_string(report.seed);
+}
+
 std::map<std::string, double> by_name(
     const std::vector<StoredMetric>& metrics) {
   std::map<std::string, double> numbers;
@@ -196,6 +208,10 @@ EvalMetrics eval_metrics_of(const OrderedJson& json) {
   const OrderedJson& reranked = field(json, "reranked");
   file.reranked_by = text_of(field(reranked, "by"));
   file.reranked = by_name(metrics_of(reranked));
+  for (const auto& [form, one] : field(json, "compressed").items()) {
+    file.compressed.push_back({form, count_of(one.at("bytes")),
+                               by_name(metrics_of(one.at("metrics")))});
+  }
   const OrderedJson& corruptions = field(json, "corruptions");
   if (corruptions.empty()) return file;
   file.corruptions.push_back({"none", by_name(file.found.metrics)});
@@ -246,6 +262,7 @@ OrderedJson json_of(const EvalReport& report) {
   }
   if (!report.corrupted.empty()) add_corruptions(report, json);
   if (report.reranked) json["reranked"] = reranked_json(*report.reranked);
+  if (!report.compressed.empty()) add_compressed(report, json);
   return json;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kith/eval/compression.h"
 #include "kith/eval/corruption_suite.h"
 #include "kith/eval/evaluate.h"
 #include "kith/run/choose_checkpoint.h"
@@ -33,7 +34,9 @@ struct EvalReport {
   std::string published_source = {};
   std::vector<CorruptedResult> corrupted = {};
   std::optional<EvalResult> reranked = {};  ///< The same in another order.
-  std::vector<BrokenImage> left_out = {};   ///< Images that cannot be read.
+  std::vector<CompressedResult> compressed = {};  ///< "float32" first.
+  int64_t learnt_from = 0;  ///< Embeddings of other images; 0: none.
+  std::vector<BrokenImage> left_out = {};  ///< Images that cannot be read.
 };
 
 /// One object: an entry a metric, by its name; "checkpoint" with "name",
@@ -41,9 +44,9 @@ struct EvalReport {
 /// "descriptor"; "protocol" with "name", "split", the numbers of queries and
 /// gallery items and the rules; "intervals" and "definitions" of the metrics;
 /// and, where there are such, "left_out", "by_class", "published",
-/// "corruptions" and "mean_of_corrupted", and "reranked": the metrics after
-/// re-ranking, "by" what, and their "intervals". JSON, with the end of its
-/// line.
+/// "corruptions", "mean_of_corrupted" and "compressed", by form, and
+/// "reranked": the metrics after re-ranking, "by" what, and their "intervals".
+/// JSON, with the end of its line.
 std::string eval_metrics_json(const EvalReport& report);
 
 /// "best checkpoint (epoch 7), test split, protocol standard": what the numbers
@@ -83,6 +86,14 @@ struct EvalMetrics {
 
   std::string reranked_by;                 ///< Empty: nothing was.
   std::map<std::string, double> reranked;  ///< By metric.
+
+  /// Galleries of smaller vectors, "float32" first.
+  struct Compressed {
+    std::string form;
+    int64_t bytes = 0;  ///< Of an item.
+    std::map<std::string, double> metrics;
+  };
+  std::vector<Compressed> compressed;
 };
 
 /// DataError, which names the file, if it is not what write_eval_metrics()

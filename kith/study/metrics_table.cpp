@@ -171,6 +171,21 @@ TextTable corruption_table(const TabledModel& model, const Style& style) {
   return table;
 }
 
+TextTable compression_table(const TabledModel& model, const Style& style) {
+  const std::vector<CompressedResult>& all = model.report.compressed;
+  TextTable table = empty_table("Vectors", all.front().result, style);
+  table.head.insert(table.head.begin() + 1, "Bytes");
+  for (const CompressedResult& one : all) {
+    std::vector<std::string> words = {style.text(one.form),
+                                      std::to_string(one.bytes)};
+    for (const MetricValue& metric : one.result.metrics) {
+      words.push_back(metric_text(metric.value, metric.is_share, kPaperStyle));
+    }
+    table.rows.push_back(std::move(words));
+  }
+  return table;
+}
+
 /// What the numbers are and what they stand on, below the table.
 std::string notes(const TabledModel& model, const std::string& plus_minus) {
   bool with_interval = false;
@@ -198,24 +213,40 @@ std::string markdown(const TabledModel& model) {
   const Style style = {" ± ", [](const std::string& text) { return text; }};
   std::string text = markdown_table(model_table(model, style)) + "\n" +
                      notes(model, style.plus_minus) + "\n";
-  if (model.report.corrupted.empty()) return text;
-  return text + "\n" + markdown_table(corruption_table(model, style));
+  if (!model.report.corrupted.empty()) {
+    text += "\n" + markdown_table(corruption_table(model, style));
+  }
+  if (!model.report.compressed.empty()) {
+    text += "\n" + markdown_table(compression_table(model, style));
+  }
+  return text;
 }
 
 std::string latex(const TabledModel& model) {
   const Style style = {" $\\pm$ ", latex_text};
   std::string text = latex_table(model_table(model, style), 1) + "% " +
                      notes(model, " +- ") + "\n";
-  if (model.report.corrupted.empty()) return text;
-  return text + "\n" + latex_table(corruption_table(model, style), 1);
+  if (!model.report.corrupted.empty()) {
+    text += "\n" + latex_table(corruption_table(model, style), 1);
+  }
+  if (!model.report.compressed.empty()) {
+    text += "\n" + latex_table(compression_table(model, style), 1);
+  }
+  return text;
 }
 
-/// Two fields for each metric of a result: value and half width.
-void add_csv_fields(const EvalResult& result, std::vector<std::string>& words) {
-  for (size_t m : columns_of(result)) {
-    const MetricValue& metric = result.metrics[m];
-    words.push_back(csv_number(metric.value, metric.is_share));
-    words.push_back(csv_number(half_width(metric), metric.is_share));
+/// Two fields for each metric of `columns`: value and half width; empty where a
+/// result has no such metric.
+void add_csv_fields(const EvalResult& columns, const EvalResult& result,
+                    std::vector<std::string>& words) {
+  for (size_t m : columns_of(columns)) {
+    const auto found = std::find_if(
+        result.metrics.begin(), result.metrics.end(),
+        [&](const auto& own) { return own.name == columns.metrics[m].name; });
+    const bool is_there = found != result.metrics.end();
+    words.push_back(is_there ? csv_number(found->value, found->is_share) : "");
+    words.push_back(is_there ? csv_number(half_width(*found), found->is_share)
+                             : "");
   }
 }
 
@@ -229,6 +260,11 @@ std::vector<std::pair<const char*, std::string>> csv_facts(
   }
   if (!report.split.empty()) facts.emplace_back("split", report.split);
   if (!report.protocol.empty()) facts.emplace_back("protocol", report.protocol);
+  if (!report.compressed.empty()) {
+    facts.emplace_back("vectors", report.compressed.front().form);
+    facts.emplace_back("bytes",
+                       std::to_string(report.compressed.front().bytes));
+  }
   return facts;
 }
 
@@ -248,17 +284,25 @@ std::string csv(const TabledModel& model) {
   }
   for (const auto& fact : facts) table.head.emplace_back(fact.first);
   std::vector<std::string> words = {model.name, "clean"};
-  add_csv_fields(model.report.result, words);
+  add_csv_fields(model.report.result, model.report.result, words);
   add_row(words, true);
   if (model.report.reranked) {
     words = {model.name + kReranked, "clean"};
-    add_csv_fields(reranked_result(model.report), words);
+    add_csv_fields(model.report.result, reranked_result(model.report), words);
     add_row(words, true);
   }
   for (const CorruptedResult& one : model.report.corrupted) {
     words = {model.name, one.corruption};
-    add_csv_fields(one.result, words);
+    add_csv_fields(model.report.result, one.result, words);
     add_row(words, true);
+  }
+  for (size_t i = 1; i < model.report.compressed.size(); ++i) {
+    const CompressedResult& one = model.report.compressed[i];
+    words = {model.name, "clean"};
+    add_csv_fields(model.report.result, one.result, words);
+    add_row(words, true);
+    table.rows.back().end()[-2] = one.form;
+    table.rows.back().back() = std::to_string(one.bytes);
   }
   if (has_published(model.report)) {
     words = {kPublished, "clean"};

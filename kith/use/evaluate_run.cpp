@@ -22,6 +22,7 @@
 #include "kith/run/run_folder.h"
 #include "kith/run/run_place.h"
 #include "kith/train/run_config.h"
+#include "kith/use/score_compressed.h"
 
 namespace kith {
 namespace {
@@ -175,6 +176,29 @@ EvalResult score_reranked(const RunEvaluation& evaluation,
   return result;
 }
 
+/// What is found in galleries of smaller vectors.
+void add_compressed(const RunEvaluation& evaluation,
+                    const EmbeddedSplit& embedded, EvalReport& report,
+                    Progress& progress) {
+  EvaluateOptions scoring = evaluation.asked.scoring;
+  scoring.by_query = false;
+  const CompressedTask task{
+      embedded.embeddings.size(1), report.result,
+      evaluation.evaluator.metrics(),
+      [&] {
+        return training_vectors(*evaluation.model.net, evaluation.data,
+                                evaluation.evaluator.embedding(), scoring.seed,
+                                progress);
+      },
+      [&](const CompressedForm& form, const auto& metrics) {
+        return evaluate_split(form.apply(embedded), metrics, scoring);
+      }};
+  CompressedScores scores = score_compressed(
+      compressed_forms(evaluation.asked.compress), task, scoring);
+  report.compressed = std::move(scores.results);
+  report.learnt_from = scores.learnt_from;
+}
+
 /// What is wanted otherwise than the run says: "scales 1 0.7, flip".
 std::string descriptor_text(const DescriptorChoice& choice) {
   std::vector<std::string> words;
@@ -188,6 +212,9 @@ std::string descriptor_text(const DescriptorChoice& choice) {
     words.push_back("long side " + std::to_string(*choice.long_side));
   }
   if (choice.flip) words.emplace_back("flip");
+  if (choice.dim) {
+    words.push_back("first " + std::to_string(*choice.dim) + " numbers");
+  }
   const WhiteningChoice& whitening = choice.whitening;
   if (!whitening.file.empty()) {
     words.push_back("whitened by " + fs::path(whitening.file).string());
@@ -227,6 +254,9 @@ void score(const RunEvaluation& evaluation, EvaluatedRun& run,
   report.left_out = evaluation.data.left_out();
   if (!asked.corruptions.empty()) {
     report.corrupted = score_corrupted(evaluation, progress);
+  }
+  if (!asked.compress.empty()) {
+    add_compressed(evaluation, embedded, report, progress);
   }
   if (writes && !asked.corruptions.empty()) {
     write_png(folder + "/corruptions.png",
@@ -269,19 +299,28 @@ EvaluatedRun evaluate_together(const EvaluateRunOptions& asked,
       asked.data.empty() ? section->find("name")->scalar : std::string());
   parse_metrics(options.metrics);  // before the data is read
   const RerankSteps rerank = parse_rerank(options.rerank, "option 'rerank'");
+  const WhiteningChoice& whitening_choice = asked.descriptor.whitening;
+  const bool is_whole =
+      !whitening_choice.learn && whitening_choice.file.empty();
+  for (const CompressedForm& form : compressed_forms(asked.compress)) {
+    // A whitening decides otherwise, once it is there.
+    if (is_whole) form.bytes(options.descriptor.dim_of(model.net->dim()));
+  }
   protocol_registry().at(options.protocol, "option 'protocol'");
   const std::unique_ptr<DataSet> data =
       asked.data.empty() ? make_data_set(run_data(model.config))
                          : data_from_path(asked.data);
   set_on_broken(*data, asked.on_broken);
   std::optional<Split> needed;
-  if (!asked.descriptor.whitening.learn && !asked.diagnostics) {
+  if (!asked.descriptor.whitening.learn && !asked.diagnostics &&
+      asked.compress.empty()) {
     needed = eval_split(options, data->list());
   }
   leave_out_broken(*data, worker_count(0), progress, needed);
   EvaluatorOptions evaluation = evaluator_options(options, /*workers=*/0);
   EmbedOptions& embed = evaluation.embed;
   embed.network = run.report.checkpoint.file;
+  tell_cut(*model.net, embed.descriptor);
   embed.ranks = asked.ranks;
   const std::optional<Whitening> whitening = make_whitening(
       asked.descriptor.whitening, *model.net, *data, embed, progress);

@@ -34,6 +34,8 @@ struct EvaluateRunOptions {
   EvaluateOptions scoring = {.bootstrap = 1000};
   /// Scored too, one after the other; their pictures are in corruptions.png.
   std::vector<NamedCorruption> corruptions = {};
+  /// Forms of smaller vectors whose galleries are scored too: "pca:64+int8".
+  std::vector<std::string> compress = {};
   bool diagnostics = false;  ///< Write diagnostics.json (see diagnose_split).
   /// The folder; usually one of its own below RUN/eval (eval_folder_name), or
   /// below NAME-eval here of a published network.

@@ -5,8 +5,10 @@
 #include "kith/data/ground_truth.h"
 #include "kith/eval/protocol.h"
 #include "kith/eval/revisited.h"
+#include "kith/index/recall.h"
 #include "kith/io/tensor_io.h"
 #include "kith/use/evaluate_run.h"
+#include "kith/use/score_compressed.h"
 
 namespace kith {
 namespace {
@@ -51,8 +53,14 @@ Scored load_scored(const ScoreFilesOptions& options, c10::Device device) {
   return scored;
 }
 
+/// As it is, or in a form.
+Scored in_form(const CompressedForm* form, const Scored& scored) {
+  return form == nullptr ? scored : form->apply(scored);
+}
+
 EvalResult score_labels(const ScoreFilesOptions& options, Scored scored,
-                        const std::vector<NamedMetric>& metrics) {
+                        const std::vector<NamedMetric>& metrics,
+                        const CompressedForm* form) {
   scored.query_labels = load_labels(options.labels, scored.queries.count());
   const bool apart = scored.gallery.defined();
   if (apart) {
@@ -64,12 +72,13 @@ EvalResult score_labels(const ScoreFilesOptions& options, Scored scored,
     scoring.clusters = load_labels(
         options.clusters, (apart ? scored.gallery : scored.queries).count());
   }
-  return evaluate(scored, metrics, scoring);
+  return evaluate(in_form(form, scored), metrics, scoring);
 }
 
 /// The three settings of ROxford and RParis.
 EvalResult score_revisited(const ScoreFilesOptions& options, Scored scored,
-                           const std::vector<NamedMetric>& metrics) {
+                           const std::vector<NamedMetric>& metrics,
+                           const CompressedForm* form) {
   const GroundTruth truth = read_ground_truth(options.ground_truth);
   const auto queries = static_cast<int64_t>(truth.queries.size());
   const auto images = static_cast<int64_t>(truth.images.size());
@@ -81,6 +90,7 @@ EvalResult score_revisited(const ScoreFilesOptions& options, Scored scored,
                     std::to_string(scored.gallery.count()) +
                     "; rows must be in its order, distractors last");
   }
+  scored = in_form(form, scored);
   EvalResult result;
   for (const char* setting : kRevisitedSettings) {
     scored.lists = revisited_lists(truth.truths, setting);
@@ -89,17 +99,59 @@ EvalResult score_revisited(const ScoreFilesOptions& options, Scored scored,
   return result;
 }
 
+EvalResult score_any(const ScoreFilesOptions& options, const Scored& scored,
+                     const std::vector<NamedMetric>& metrics,
+                     const CompressedForm* form = nullptr) {
+  return options.ground_truth.empty()
+             ? score_labels(options, scored, metrics, form)
+             : score_revisited(options, scored, metrics, form);
+}
+
 /// As `scoring` says, in place of the options' own.
 EvalResult score_scored(ScoreFilesOptions options, const Scored& scored,
                         const std::vector<NamedMetric>& metrics,
                         const EvaluateOptions& scoring) {
   options.scoring = scoring;
   const Timer timer;
-  EvalResult result = options.ground_truth.empty()
-                          ? score_labels(options, scored, metrics)
-                          : score_revisited(options, scored, metrics);
+  EvalResult result = score_any(options, scored, metrics);
   log_scoring(result, timer.seconds());
   return result;
+}
+
+/// Those that smaller vectors are learnt from.
+Tensor vectors_to_learn_from(const ScoreFilesOptions& options, int64_t dim) {
+  if (options.learn_from.empty()) {
+    throw ConfigError(
+        "option 'learn_from' is needed: embeddings of other images, for pca, "
+        "int8, binary and pq learn from them (float16 and dim do without)");
+  }
+  const Rows rows =
+      unit_rows(options.learn_from, options.scoring.memory_mb, at::kCPU);
+  if (rows.dim() != dim) {
+    throw DataError(options.learn_from + ": embeddings of size " +
+                    std::to_string(rows.dim()) + ", those to score have " +
+                    std::to_string(dim));
+  }
+  return rows_at(rows, draw_positions(rows.count(), kMostLearntFrom,
+                                      options.scoring.seed));
+}
+
+void add_compressed_files(const ScoreFilesOptions& asked, const Scored& scored,
+                          const std::vector<NamedMetric>& metrics,
+                          EvalReport& report) {
+  ScoreFilesOptions options = asked;
+  options.scoring.by_query = false;
+  const int64_t dim = scored.queries.dim();
+  const CompressedTask task{
+      dim, report.result, metrics,
+      [&] { return vectors_to_learn_from(options, dim); },
+      [&](const CompressedForm& form, const auto& of_rankings) {
+        return score_any(options, scored, of_rankings, &form);
+      }};
+  CompressedScores scores = score_compressed(compressed_forms(options.compress),
+                                             task, options.scoring);
+  report.compressed = std::move(scores.results);
+  report.learnt_from = scores.learnt_from;
 }
 
 }  // namespace
@@ -122,6 +174,9 @@ EvalReport score_files(const ScoreFilesOptions& options, c10::Device device) {
   report.resamples = options.scoring.bootstrap;
   report.seed = static_cast<int64_t>(options.scoring.seed);
   report.by_class = options.scoring.by_query;
+  if (!options.compress.empty()) {
+    add_compressed_files(options, scored, metrics, report);
+  }
   return report;
 }
 

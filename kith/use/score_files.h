@@ -25,6 +25,10 @@ struct ScoreFilesOptions {
   std::vector<std::string> metrics = {};
   /// Scored again in the order of these; see parse_rerank.
   std::vector<std::string> rerank = {};
+  /// Forms of smaller vectors whose galleries are scored too: "pca:64+int8".
+  std::vector<std::string> compress = {};
+  /// Float .npy [n, D] that these learn from: other images.
+  std::string learn_from = {};
   /// A file larger than its `memory_mb` is read in blocks.
   EvaluateOptions scoring = {.bootstrap = 1000};
 };

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -160,6 +161,65 @@ TEST_F(EvalCommand, CorruptionsHaveATableAndAPicture) {
                corrupted.at("rotation").at("recall_any@1").get<double>()) /
                   2,
               1e-12);
+}
+
+TEST_F(EvalCommand, SmallerVectorsHaveATable) {
+  const std::vector<std::string> all =
+      arguments({"--compress", "float16,dim:8,pca:8+int8,binary,pq:4:4",
+                 "--metrics", "recall_any@1,map_at_r,rho", "--bootstrap", "0"});
+  const std::string out = expect_success(all).out;
+  EXPECT_THAT(out, HasSubstr("\nvectors "));
+  EXPECT_THAT(out, HasSubstr("\nfloat32 "));
+  EXPECT_THAT(out, HasSubstr("\npca:8+int8 "));
+  const std::string text = read("metrics.json");
+  const Json json = Json::parse(text);
+  const Json& forms = json.at("compressed");
+  const std::map<std::string, int64_t> bytes = {
+      {"float32", 64},   {"float16", 32}, {"dim:8", 32},
+      {"pca:8+int8", 8}, {"binary", 2},   {"pq:4:4", 2}};
+  ASSERT_EQ(forms.size(), bytes.size());
+  for (const auto& [form, of_item] : bytes) {
+    EXPECT_EQ(forms.at(form).at("bytes"), of_item);
+    const Json& metrics = forms.at(form).at("metrics");
+    EXPECT_EQ(metrics.size(), 2u) << "those of rankings";
+    EXPECT_GT(metrics.at("map_at_r"), 0);
+  }
+  EXPECT_EQ(forms.at("float32").at("metrics").at("map_at_r"),
+            json.at("map_at_r"));
+  EXPECT_THAT(json.at("protocol").at("compressed").get<std::string>(),
+              HasSubstr("learnt from 48 embeddings"));
+  EXPECT_EQ(expect_success(all).out, out);
+  EXPECT_EQ(read("metrics.json"), text);
+  // The first numbers as the whole evaluation has them.
+  const Json first = Json::parse(
+      expect_success(arguments({"--dim", "8", "--json", "--metrics", "map_at_r",
+                                "--out", folder_->file("first")}))
+          .out);
+  EXPECT_NEAR(first.at("map_at_r").get<double>(),
+              forms.at("dim:8").at("metrics").at("map_at_r").get<double>(),
+              1e-6);
+  EXPECT_EQ(first.at("descriptor"), "first 8 numbers");
+  const std::string table =
+      expect_success(arguments({"--compress", "binary", "--metrics",
+                                "recall_any@1", "--format", "csv"}))
+          .out;
+  EXPECT_THAT(table, HasSubstr(",vectors,bytes\n"));
+  EXPECT_THAT(table, HasSubstr(",float32,64\n"));
+  EXPECT_THAT(table, HasSubstr(",binary,2\n"));
+  EXPECT_THAT(
+      expect_success(arguments({"--compress", "binary", "--metrics",
+                                "recall_any@1", "--format", "markdown"}))
+          .out,
+      HasSubstr("| Vectors | Bytes | R@1 |"));
+}
+
+TEST_F(EvalCommand, RefusesFormsThatMeanNothing) {
+  expect_failure(2, arguments({"--compress", "int"}), {"--compress", "int8"});
+  expect_failure(2, arguments({"--compress", "dim:17"}),
+                 {"dim:17 of vectors of 16 numbers"});
+  expect_failure(2, arguments({"--compress", "int8", "--metrics", "rho"}),
+                 {"none of the metrics is one of rankings"});
+  expect_failure(2, arguments({"--dim", "17"}), {"embeddings have 16"});
 }
 
 TEST_F(EvalCommand, DescriptorsAndWhitening) {

@@ -23,7 +23,7 @@ TEST(ListCommand, ListsEveryKind) {
   for (const std::string kind :
        {"losses", "miners", "samplers", "backbones", "datasets",
         "augmentations", "corruptions", "optimizers", "schedules", "metrics",
-        "protocols", "figures", "indexes", "rerankers"}) {
+        "protocols", "compressions", "figures", "indexes", "rerankers"}) {
     SCOPED_TRACE(kind);
     const Json json = Json::parse(expect_success({"list", kind, "--json"}).out);
     ASSERT_EQ(json.size(), 1u);

@@ -80,6 +80,14 @@ inline RunRecord with_corruptions(RunRecord run) {
   return run;
 }
 
+inline RunRecord with_compressed(RunRecord run) {
+  run.compressed = {
+      {"float32", 512, {{"recall_any@1", 0.9}, {"map_at_r", 0.5}}},
+      {"int8", 128, {{"recall_any@1", 0.895}, {"map_at_r", 0.49}}},
+      {"pca:32+int8", 32, {{"recall_any@1", 0.85}}}};
+  return run;
+}
+
 inline Report report_of(std::vector<RunRecord> runs) {
   Report report;
   report.title = "Report";

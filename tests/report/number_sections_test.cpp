@@ -29,14 +29,16 @@ Report odd_runs() {
   named.steps[5].seconds = {};
   RunRecord bare;
   bare.name = "bare";
-  return report_of({bare, with_corruptions(named), made_run("rsk", 2, 1.0)});
+  return report_of({bare, with_compressed(with_corruptions(named)),
+                    made_run("rsk", 2, 1.0)});
 }
 
 TEST(NumberSections, AreSoundMarkupWhateverTheRunsLack) {
   using Section = std::string (*)(const Report&);
   const Section sections[] = {results_section,     curves_section,
                               cost_section,        differences_section,
-                              corruptions_section, run_section};
+                              corruptions_section, compressed_section,
+                              run_section};
   RunRecord bare;
   for (const Report& report :
        {Report{}, report_of({bare}), report_of({made_run("rsk", 4, 1.0)}),
@@ -57,7 +59,22 @@ TEST(NumberSections, SayNothingOfNothing) {
   EXPECT_EQ(cost_section(none), "");
   EXPECT_EQ(differences_section(none), "");
   EXPECT_EQ(corruptions_section(none), "");
+  EXPECT_EQ(compressed_section(none), "");
   EXPECT_EQ(run_section(Report()), "");
+}
+
+TEST(CompressedSection, HasAChartByBytesAndATable) {
+  const std::string html =
+      compressed_section(report_of({with_compressed(made_run("rsk", 4, 1.0))}));
+  EXPECT_THAT(html, HasSubstr("data-chart=\"compressed\""));
+  EXPECT_THAT(html, HasSubstr("recall_any@1 by the bytes of an item"));
+  EXPECT_THAT(html, HasSubstr("512,90"));
+  EXPECT_THAT(html, HasSubstr("128,89.5"));
+  EXPECT_THAT(html, HasSubstr("89.50%<small>"));
+  EXPECT_EQ(count_of(html, "pca:32+int8"), count_of(html, "float32"));
+  const std::string two = compressed_section(report_of(
+      {with_compressed(made_run("rsk", 4, 1.0)), made_run("sap", 4, 1.0)}));
+  EXPECT_EQ(count_of(two, "<table"), 1);
 }
 
 TEST(ResultsSection, OfOneRunHasBeforeAndAfterAndPublished) {

@@ -136,6 +136,9 @@ std::string eval_file(double recall) {
          "\"intervals\":\"95%\"},\"intervals\":{\"recall_any@1\":[0.4,0.6],"
          "\"nmi\":[null,null]},"
          "\"published\":{\"nmi\":0.8,\"source\":\"Table 2\"},"
+         "\"compressed\":{\"float32\":{\"bytes\":64,\"metrics\":{"
+         "\"recall_any@1\":0.5}},\"int8\":{\"bytes\":16,\"metrics\":{"
+         "\"recall_any@1\":0.4,\"intervals\":{\"recall_any@1\":[0.3,0.5]}}}},"
          "\"corruptions\":{\"cutout\":{\"recall_any@1\":0.1,\"nmi\":null}},"
          "\"mean_of_corrupted\":{\"recall_any@1\":0.1},"
          "\"reranked\":{\"by\":\"k_reciprocal\",\"recall_any@1\":0.625,"
@@ -164,6 +167,10 @@ TEST(RunRecord, EvalAddsMetricsOfTheSameNetworkAndCorruptions) {
   EXPECT_EQ(run.corruptions[0].metrics.at("nmi"), 0.9);
   EXPECT_EQ(run.corruptions[1].corruption, "cutout");
   EXPECT_TRUE(std::isnan(run.corruptions[1].metrics.at("nmi")));
+  ASSERT_EQ(run.compressed.size(), 2u);
+  EXPECT_EQ(run.compressed[0].form, "float32");
+  EXPECT_EQ(run.compressed[1].bytes, 16);
+  EXPECT_EQ(run.compressed[1].metrics.at("recall_any@1"), 0.4);
 }
 
 TEST(RunRecord, EvalOfAnotherNetworkAddsNoMetrics) {

@@ -88,6 +88,41 @@ TEST_F(ScoreFiles, SearchesInAGallery) {
   EXPECT_EQ(report.result.at("recall_any@1"), 1);
 }
 
+TEST_F(ScoreFiles, ScoresSmallerVectors) {
+  ScoreFilesOptions options{.embeddings = file("x.npy"),
+                            .labels = file("y.npy"),
+                            .metrics = {"recall_any@1", "map_at_r", "rho"},
+                            .compress = {"dim:3", "binary"},
+                            .learn_from = file("x.npy"),
+                            .scoring = {.bootstrap = 0}};
+  const EvalReport report = score_files(options, at::kCPU);
+  ASSERT_EQ(report.compressed.size(), 3U);
+  EXPECT_EQ(report.learnt_from, 24);
+  EXPECT_EQ(report.compressed[0].form, "float32");
+  EXPECT_EQ(report.compressed[0].result.at("map_at_r"),
+            report.result.at("map_at_r"));
+  EXPECT_EQ(report.compressed[1].bytes, 12);
+  EXPECT_EQ(report.compressed[2].bytes, 1);
+  save_npy(file("three.npy"), embeddings_.slice(1, 0, 3).contiguous());
+  ScoreFilesOptions three = options;
+  three.embeddings = file("three.npy");
+  three.compress.clear();
+  EXPECT_NEAR(report.compressed[1].result.at("map_at_r"),
+              score_files(three, at::kCPU).result.at("map_at_r"), 1e-9);
+  // A gallery of its own, in which queries find themselves.
+  options.gallery_embeddings = file("x.npy");
+  options.gallery_labels = file("y.npy");
+  EXPECT_EQ(
+      score_files(options, at::kCPU).compressed[1].result.at("recall_any@1"),
+      1);
+  options.learn_from.clear();
+  expect_error<ConfigError>([&] { score_files(options, at::kCPU); },
+                            "'learn_from' is needed");
+  options.learn_from = file("flat.npy");
+  expect_error<DataError>([&] { score_files(options, at::kCPU); },
+                          "of size 4, those to score have 6");
+}
+
 TEST_F(ScoreFiles, RefusesWhatDoesNotGoTogether) {
   const auto refused = [&](const ScoreFilesOptions& options, const char* why) {
     expect_error<ConfigError>([&] { score_files(options, at::kCPU); }, why);
