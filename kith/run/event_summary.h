@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kith/image/image.h"
-#include "kith/run/proto_message.h"
+#include "kith/io/proto_message.h"
 
 namespace kith {
 

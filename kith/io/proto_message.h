@@ -15,6 +15,8 @@ class ProtoMessage {
   void add_double(int field, double value);
   void add_float(int field, float value);
   void add_bytes(int field, std::string_view bytes);
+  /// Of bytes that the caller writes behind this message's: they are not kept.
+  void add_length(int field, uint64_t bytes);
   void add_message(int field, const ProtoMessage& message);
   /// Doubles one after another in one field ("packed").
   void add_doubles(int field, std::span<const double> values);

@@ -1,4 +1,4 @@
-#include "kith/run/proto_message.h"
+#include "kith/io/proto_message.h"
 
 #include <bit>
 
@@ -53,9 +53,13 @@ void ProtoMessage::add_float(int field, float value) {
   bytes_ += little_endian(std::bit_cast<uint32_t>(value), 4);
 }
 
-void ProtoMessage::add_bytes(int field, std::string_view bytes) {
+void ProtoMessage::add_length(int field, uint64_t bytes) {
   add_key(field, kLengthDelimited);
-  append_varint(bytes.size());
+  append_varint(bytes);
+}
+
+void ProtoMessage::add_bytes(int field, std::string_view bytes) {
+  add_length(field, bytes.size());
   bytes_ += bytes;
 }
 
@@ -64,8 +68,7 @@ void ProtoMessage::add_message(int field, const ProtoMessage& message) {
 }
 
 void ProtoMessage::add_doubles(int field, std::span<const double> values) {
-  add_key(field, kLengthDelimited);
-  append_varint(8 * values.size());
+  add_length(field, 8 * values.size());
   for (const double value : values) {
     bytes_ += little_endian(std::bit_cast<uint64_t>(value), 8);
   }
