@@ -23,6 +23,7 @@ ALLOWED = {
     "distributed": "core",
     "ops": "core distributed",
     "models": "core distributed io image data ops",
+    "onnx": "core distributed io image data models ops",
     "miners": "core ops",
     "losses": "core distributed ops miners",
     "index": "core distributed io ops image data",
@@ -30,8 +31,8 @@ ALLOWED = {
     "run": "core distributed io image data models ops index eval",
     "train": "core distributed io image data samplers models ops miners"
              " losses index eval run",
-    "use": "core distributed io image data samplers models ops miners losses"
-           " index eval run train chart serve",
+    "use": "core distributed io image data samplers models onnx ops miners"
+           " losses index eval run train chart serve",
     "chart": "core image",
     "report": "core io image data samplers models ops miners losses index"
               " eval run train chart",

@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/torch_compat.h"
+#include "kith/ops/is_recorded.h"
 #include "kith/ops/token_launch.h"
 
 namespace kith {
@@ -29,6 +30,7 @@ void TokenStream::settle() {
 }
 
 std::optional<at::ScalarType> stream_type(const Tensor& tokens) {
+  if (is_recorded()) return std::nullopt;
   std::optional<at::ScalarType> type = forced_stream;
   if (!type && tokens.is_cuda() && Autocast::is_bfloat16()) {
     type = at::kBFloat16;

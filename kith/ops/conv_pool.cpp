@@ -8,6 +8,7 @@
 
 #include "kith/ops/conv_pool_kernels.h"
 #include "kith/ops/cpu_level.h"
+#include "kith/ops/is_recorded.h"
 
 namespace kith {
 namespace {
@@ -118,6 +119,7 @@ bool is_plain_float(const Tensor& x) {
 }  // namespace
 
 bool can_conv_pool(const Tensor& images, const Tensor& weight) {
+  if (is_recorded()) return false;
   if (!is_plain_float(images) || !is_plain_float(weight)) return false;
   const int64_t channels = images.size(1);
   return !images.requires_grad() && channels <= ConvPool::kMostChannels &&

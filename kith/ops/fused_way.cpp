@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kith/ops/conv_kernels.h"
+#include "kith/ops/is_recorded.h"
 
 namespace kith {
 namespace {
@@ -15,6 +16,7 @@ FusedOnCpu::FusedOnCpu() : before_(std::exchange(fused_on_cpu, true)) {}
 FusedOnCpu::~FusedOnCpu() { fused_on_cpu = before_; }
 
 bool takes_fused_way(const Tensor& x) {
+  if (is_recorded()) return false;
   if (!x.is_cuda()) return fused_on_cpu;
   return fused_type(x) == at::kBFloat16 &&
          cuda_conv_kernels<Bf16>().bias_act != nullptr;

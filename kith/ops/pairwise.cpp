@@ -5,13 +5,31 @@
 
 #include <torch/torch.h>
 
+#include "kith/ops/is_recorded.h"
+
 namespace kith {
 namespace {
+
+double smallest_normal(const Tensor& x) {
+  return x.scalar_type() == at::kDouble
+             ? std::numeric_limits<double>::min()
+             : double{std::numeric_limits<float>::min()};
+}
 
 /// sqrt whose gradient at zero is zero.
 Tensor safe_sqrt(const Tensor& squared) {
   const Tensor zero = squared == 0;
   return squared.masked_fill(zero, 1).sqrt().masked_fill(zero, 0);
+}
+
+/// normalize_rows() without a look at bits, which other formats do not have:
+/// what is divided by first is the largest number itself. The length is at
+/// least 1 then, but for a row of zeros, and what is added to it changes
+/// nothing else.
+Tensor normalize_recorded_rows(const Tensor& x) {
+  const Tensor largest = x.abs().amax(1, /*keepdim=*/true);
+  const Tensor scaled = x / (largest + smallest_normal(x));
+  return scaled / (scaled.norm(2, 1, /*keepdim=*/true) + smallest_normal(x));
 }
 
 }  // namespace
@@ -22,6 +40,7 @@ Tensor normalize_rows(const Tensor& x) {
     return normalize_rows(x.to(at::kFloat)).to(type);
   }
   if (x.numel() == 0) return x.clone();
+  if (is_recorded()) return normalize_recorded_rows(x);
   // The scale is a constant: it cancels in the value and in the gradient.
   const Tensor scaled = x / row_scales(x);
   const Tensor norm = scaled.norm(2, 1, /*keepdim=*/true);
