@@ -13,6 +13,7 @@
 #include "kith/core/path.h"
 #include "kith/models/weights_hash.h"
 #include "kith/run/run_place.h"
+#include "kith/train/measured_text.h"
 #include "kith/train/model_embedding.h"
 
 namespace kith {
@@ -24,11 +25,14 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kModelJson = "model.json";
 constexpr const char* kPreprocessing = "preprocessing.json";
 constexpr const char* kReadme = "README.md";
+constexpr const char* kOnnx = "model.onnx";
+constexpr const char* kOnnxData = "model.onnx.data";
 
 /// Whether a file has a name that export_model() gives, also on its way.
 bool is_export_file(const std::string& name) {
   return name == kExportedWeights || name == kModelJson ||
-         name == kPreprocessing || name == kReadme ||
+         name == kPreprocessing || name == kReadme || name == kOnnx ||
+         name == kOnnxData ||
          (name.starts_with(".kith-") && name.ends_with(".tmp"));
 }
 
@@ -216,24 +220,6 @@ std::string model_text(const LoadedModel& model, const ExportSource& source) {
   return json_text(json) + "\n";
 }
 
-/// preprocessing.json: from an image file to the network's input, as values
-/// and as steps in words.
-std::string preprocessing_text(const InputOptions& input) {
-  const Json json = {{"format_version", kFormatVersion},
-                     {"colour", input.colour},
-                     {"channels", input.channels()},
-                     {"size", input.size},
-                     {"resize", input.resize},
-                     {"long_side", input.long_side},
-                     {"multiple", input.multiple},
-                     {"filter", input.filter},
-                     {"value_range", {0, 1}},
-                     {"mean", input.mean},
-                     {"std", input.std},
-                     {"steps", steps_of(input)}};
-  return json.dump(2) + "\n";
-}
-
 /// How far vectors may be cut.
 std::string nested_text(EmbeddingNet& net) {
   std::vector<int64_t> sizes = nested_sizes(net.head().options(), net.dim());
@@ -247,7 +233,7 @@ std::string nested_text(EmbeddingNet& net) {
 
 /// README.md. It tells of the example in Python only where that knows the
 /// network.
-std::string readme_text(const LoadedModel& model) {
+std::string readme_text(const LoadedModel& model, const ExportSource& source) {
   const bool is_plain = model_descriptor(model).is_plain();
   std::string text =
       "# An embedding network, exported by kith\n\n"
@@ -262,7 +248,10 @@ together, the vectors are near each other by inner product.
 | `model.safetensors` | the weights |
 | `model.json` | backbone and head, and where they come from |
 | `preprocessing.json` | what is done to a picture first, step by step |
-
+)";
+  if (source.write_onnx)
+    text += "| `model.onnx` | the network for clients of ONNX |\n";
+  text += R"(
 With kith, wherever it wants a model, this folder will do:
 
     kith embed THIS_FOLDER --images pictures --out emb.npy --ids ids.txt
@@ -281,25 +270,48 @@ From C++, with kith's library:
     text += is_plain ? "the same numbers." : "the vector of one picture.";
     text += kPythonCommand;
   }
+  const std::string measured = measured_text(source.checkpoint);
+  if (!measured.empty()) {
+    text += "\nWhat its training measured of it, by split:\n\n" + measured;
+  }
   return text;
 }
 
 }  // namespace
 
+std::string preprocessing_text(const InputOptions& input) {
+  const Json json = {{"format_version", kFormatVersion},
+                     {"colour", input.colour},
+                     {"channels", input.channels()},
+                     {"size", input.size},
+                     {"resize", input.resize},
+                     {"long_side", input.long_side},
+                     {"multiple", input.multiple},
+                     {"filter", input.filter},
+                     {"value_range", {0, 1}},
+                     {"mean", input.mean},
+                     {"std", input.std},
+                     {"steps", steps_of(input)}};
+  return json.dump(2) + "\n";
+}
+
 void export_model(const LoadedModel& model, const ExportSource& source,
                   const std::string& folder) {
   // First, for it reads the configuration, which may be wrong.
   const std::string description = model_text(model, source);
-  const std::string readme = readme_text(model);
+  const std::string readme = readme_text(model, source);
   make_folders(folder);
   const fs::path out(folder);
-  remove_file(out / kModelJson);
+  for (const char* name : {kModelJson, kOnnx, kOnnxData}) {
+    remove_file(out / name);
+  }
   ConfigNode config = model.config;
   forget_start(config);
   save_model((out / kExportedWeights).string(), *model.net, config);
   write_file_atomically((out / kPreprocessing).string(),
                         preprocessing_text(model.net->input()));
   write_file_atomically((out / kReadme).string(), readme);
+  if (source.write_onnx) source.write_onnx((out / kOnnx).string());
   write_file_atomically((out / kModelJson).string(), description);
 }
 

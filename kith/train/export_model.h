@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "kith/run/checkpoint.h"
@@ -11,6 +12,8 @@ namespace kith {
 struct ExportSource {
   ChosenCheckpoint checkpoint;  ///< What it was read from.
   std::string version;          ///< Of kith.
+  /// Writes the network as ONNX to a path, too; empty: not wanted.
+  std::function<void(const std::string& path)> write_onnx = {};
 };
 
 /// Writes a network to a folder that other programs can read:
@@ -20,6 +23,7 @@ struct ExportSource {
 ///     model.json          backbone, head, size of an embedding, origin, hash
 ///     preprocessing.json  what becomes of a picture before the network
 ///     README.md           how to use it
+///     model.onnx          if `source` writes it
 ///
 /// load_model() reads the folder, from its first file alone, to the same bits.
 /// The folder is made if need be; files of an earlier export are replaced, each
@@ -27,6 +31,10 @@ struct ExportSource {
 /// belongs to the weights beside it.
 void export_model(const LoadedModel& model, const ExportSource& source,
                   const std::string& folder);
+
+/// preprocessing.json: from an image file to the network's input, as values and
+/// as steps in words.
+std::string preprocessing_text(const InputOptions& input);
 
 /// Whether a folder has been written by export_model(). One that was stopped on
 /// its way counts if nothing else is in the folder.

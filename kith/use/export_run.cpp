@@ -3,9 +3,14 @@
 #include <filesystem>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "kith/core/error.h"
+#include "kith/core/log.h"
 #include "kith/core/path.h"
+#include "kith/onnx/triton.h"
 #include "kith/train/export_model.h"
+#include "kith/train/model_embedding.h"
 
 namespace kith {
 namespace {
@@ -21,7 +26,9 @@ void check_export_folder(const ExportRunOptions& options,
     throw ConfigError(out + ": is a file; give a folder");
   }
   if (names_in(options.out).empty()) return;
-  if (!is_export(options.out)) {
+  const bool is_earlier =
+      options.triton ? is_triton_model(options.out) : is_export(options.out);
+  if (!is_earlier) {
     throw ConfigError(
         out + ": has files that are not an export; give another folder");
   }
@@ -35,6 +42,31 @@ void check_export_folder(const ExportRunOptions& options,
                       ": has an export already; option 'overwrite' replaces "
                       "it");
   }
+}
+
+/// The network as ONNX, with what somebody needs who has that file alone.
+OnnxModel onnx_of(const LoadedModel& model, const ExportRunOptions& options) {
+  if (!model_descriptor(model).is_plain()) {
+    log_info(
+        "the ONNX model embeds one picture; kith's own embedding is a mean "
+        "over "
+        "scales or mirror images (eval.scales, eval.long_side, eval.flip)");
+  }
+  const auto preprocessing =
+      nlohmann::ordered_json::parse(preprocessing_text(model.net->input()));
+  const std::string dim = std::to_string(model.net->dim());
+  OnnxNotes notes;
+  notes.version = options.version;
+  notes.description =
+      "An embedding network, exported by kith: of a picture it makes a vector "
+      "of " +
+      dim + " numbers.";
+  notes.metadata = {
+      {"kith_version", options.version},
+      {"dim", dim},
+      {"metric", model.net->is_unit() ? "cosine" : "inner product"},
+      {"preprocessing", preprocessing.dump()}};
+  return onnx_model(*model.net, options.onnx_options, notes);
 }
 
 }  // namespace
@@ -51,7 +83,18 @@ ExportedRun export_run(const ExportRunOptions& options) {
                                 ? load_published_model(published, at::kCPU)
                                 : load_model(checkpoint.file, at::kCPU);
   ChosenCheckpoint origin = is_published ? checkpoint : origin_of(checkpoint);
-  export_model(model, {std::move(origin), options.version}, options.out);
+  ExportSource source = {std::move(origin), options.version};
+  if (options.onnx || options.triton) {
+    const OnnxModel onnx = onnx_of(model, options);
+    if (options.triton) {
+      return {checkpoint, model.net->dim(),
+              write_triton_model(onnx, options.out)};
+    }
+    source.write_onnx = [onnx](const std::string& path) {
+      write_onnx(onnx, path);
+    };
+  }
+  export_model(model, source, options.out);
   return {checkpoint, model.net->dim(),
           bytes_of(fs::path(options.out) / kExportedWeights)};
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "kith/onnx/export_onnx.h"
 #include "kith/run/choose_checkpoint.h"
 #include "kith/use/published_model.h"
 
@@ -15,16 +16,20 @@ struct ExportRunOptions {
   std::string checkpoint = {};    ///< Of a run; see choose_checkpoint().
   std::string version = {};       ///< Of kith, for model.json.
   bool overwrite = false;         ///< Replace an export that is in the folder.
+  bool onnx = false;              ///< With model.onnx.
+  bool triton = false;            ///< As a model of the Triton server instead.
+  OnnxOptions onnx_options = {};  ///< Of both.
 };
 
 struct ExportedRun {
   ChosenCheckpoint checkpoint;  ///< What was exported.
   int64_t dim = 0;              ///< Of an embedding.
-  int64_t bytes = 0;            ///< Of the weights.
+  int64_t bytes = 0;            ///< Of the weights, or of the Triton model.
 };
 
-/// Writes a network for use elsewhere (see export_model). ConfigError if the
-/// folder has anything but an earlier export.
+/// Writes a network for use elsewhere (see export_model, onnx_model and
+/// write_triton_model). ConfigError if the folder has anything but an earlier
+/// export of the same kind.
 ExportedRun export_run(const ExportRunOptions& options);
 
 }  // namespace kith

@@ -1,5 +1,6 @@
 // `kith export`: what it writes, and that the rest of the program takes it.
 
+#include <cstdio>
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -17,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// A tiny run, for all tests.
 class ExportCommand : public ::testing::Test {
@@ -139,6 +141,94 @@ TEST_F(ExportCommand, OverwritesNothingButAnExportAndOnlyIfTold) {
                  {"has files that are not an export"});
   expect_failure(2, {"export", run(), "--out", images() + "/dataset.csv"},
                  {"is a file; give a folder"});
+}
+
+TEST_F(ExportCommand, TellsWhatTheRunMeasuredOfTheNetwork) {
+  const auto readme = [&](const std::string& checkpoint) {
+    const std::string folder = out("measured_" + checkpoint);
+    expect_success(
+        {"export", run(), "--checkpoint", checkpoint, "--out", folder});
+    return read_file(folder + "/README.md", 1 << 16);
+  };
+  const Json metrics = Json::parse(read_file(run() + "/metrics.json", 1 << 20));
+  const double last = metrics.at("last").at("metrics").at("recall_any@1");
+  char row[64];
+  std::snprintf(row, sizeof(row), "| recall_any@1 | %.4g |", last);
+  EXPECT_THAT(readme("last"), HasSubstr(row));
+  // An export of the export says it of the same network.
+  expect_success({"export", out("measured_last"), "--out", out("copied")});
+  EXPECT_THAT(read_file(out("copied") + "/README.md", 1 << 16), HasSubstr(row));
+  // Without metrics, or with damaged ones, there is no table.
+  const std::string bare = out("unmeasured");
+  fs::copy(run(), bare, fs::copy_options::recursive);
+  folder_->write("unmeasured/metrics.json", "{");
+  const ProgramResult result =
+      expect_success({"export", bare, "--out", out("without")});
+  EXPECT_THAT(result.err, HasSubstr("README.md has no metrics"));
+  EXPECT_THAT(read_file(out("without") + "/README.md", 1 << 16),
+              Not(HasSubstr("| metric |")));
+}
+
+TEST_F(ExportCommand, WritesTheNetworkAsOnnxToo) {
+  const std::string folder = out("with_onnx"), onnx = folder + "/model.onnx";
+  const ProgramResult result =
+      expect_success({"export", run(), "--out", folder, "--onnx"});
+  EXPECT_THAT(result.err, Not(HasSubstr("alone")));  // pictures of any size
+  EXPECT_THAT(read_file(onnx, 1 << 20), HasSubstr("backbone.block1_conv"));
+  EXPECT_THAT(read_file(folder + "/README.md", 1 << 16),
+              HasSubstr("| `model.onnx` |"));
+  EXPECT_EQ(embeddings(folder), embeddings(run()));
+  // In half the bytes.
+  expect_success({"export", run(), "--out", out("half"), "--onnx",
+                  "--onnx-weights", "float16"});
+  EXPECT_LT(fs::file_size(out("half") + "/model.onnx"), fs::file_size(onnx));
+  // One of other weights does not stay.
+  expect_success({"export", run(), "--out", folder, "--overwrite"});
+  EXPECT_FALSE(fs::exists(onnx));
+  EXPECT_THAT(read_file(folder + "/README.md", 1 << 16),
+              Not(HasSubstr("model.onnx")));
+}
+
+TEST_F(ExportCommand, WritesAModelOfTheTritonServer) {
+  const std::string folder = out("characters");
+  const std::vector<std::string> command = {"export", run(), "--out", folder,
+                                            "--triton"};
+  expect_success(command);
+  EXPECT_TRUE(fs::exists(folder + "/1/model.onnx"));
+  const std::string config = read_file(folder + "/config.pbtxt", 1 << 16);
+  EXPECT_THAT(config, HasSubstr("name: \"characters\""));
+  EXPECT_THAT(config, HasSubstr("dims: [ 1, -1, -1 ]"));
+  EXPECT_THAT(config, HasSubstr("dims: [ 16 ]"));
+  EXPECT_THAT(config, HasSubstr("dynamic_batching"));
+  expect_failure(2, command, {"characters: has an export already"});
+  std::vector<std::string> again = command;
+  again.insert(again.end(), {"--overwrite", "--onnx-input", "uint8",
+                             "--onnx-size", "fixed"});
+  expect_success(again);
+  EXPECT_THAT(read_file(folder + "/config.pbtxt", 1 << 16),
+              HasSubstr("dims: [ 16, 16, 1 ]"));
+  // Neither kind of export takes the other's place.
+  expect_failure(2, {"export", run(), "--out", folder, "--overwrite"},
+                 {"has files that are not an export"});
+  expect_success({"export", run(), "--out", out("plain")});
+  expect_failure(
+      2, {"export", run(), "--out", out("plain"), "--triton", "--overwrite"},
+      {"has files that are not an export"});
+  expect_failure(2, {"export", run(), "--out", out("a b"), "--triton"},
+                 {"letters, digits"});
+}
+
+TEST_F(ExportCommand, RefusesFlagsThatDoNotGoTogether) {
+  expect_failure(
+      2, {"export", run(), "--out", out("z"), "--onnx-input", "uint8"},
+      {"--onnx-input is about an ONNX model: add --onnx or --triton"});
+  expect_failure(2, {"export", run(), "--out", out("z"), "--onnx", "--triton"},
+                 {"leave out --onnx"});
+  expect_failure(
+      2,
+      {"export", run(), "--out", out("z"), "--onnx", "--onnx-weights", "int8"},
+      {"int8", "float16"});
+  EXPECT_FALSE(fs::exists(out("z")));
 }
 
 TEST_F(ExportCommand, RefusesWhatIsNoModel) {

@@ -21,6 +21,17 @@ void run_backbone(const Arguments& arguments);
 /// make CONFIG ROWS.npy INDEX, or search INDEX QUERIES.npy OUT.
 void use_index(const Arguments& arguments);
 
+/// FOLDER LIST: of each item of the list "models" (name, model, and perhaps
+/// onnx, other_size, exact, checkpoint) a network with random weights:
+///
+///     FOLDER/NAME.onnx
+///     FOLDER/NAME.{1,7,other}.images.npy   so many pictures, or two of another
+///                                   size, as the ONNX model takes them
+///     FOLDER/NAME.{1,7,other}.embeddings.npy   what kith makes of them
+///     FOLDER/NAME.{1,7}.exact.npy   with "exact", the same in double
+///     FOLDER/NAME.safetensors   with "checkpoint", the model of kith
+void write_onnx_models(const Arguments& arguments);
+
 /// REQUEST.json with name, options, labels, categories, seed, epoch and, of a
 /// sampler that chooses by embeddings, pool, an .npy file: the batches of the
 /// epoch in JSON.

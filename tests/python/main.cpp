@@ -11,6 +11,7 @@ int main(int count, char** arguments) {
       {"backbone_options", kith::print_backbones},
       {"backbones", kith::run_backbone},
       {"faiss", kith::use_index},
+      {"onnx", kith::write_onnx_models},
       {"plan", kith::print_plan},
       {"training", kith::train_and_plan},
       {"weights", kith::dump_weights}};

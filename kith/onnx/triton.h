@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kith/onnx/onnx_model.h"
+
+namespace kith {
+
+/// Writes a folder of the Triton server's model repository, with batches that
+/// it makes of single requests:
+///
+///     config.pbtxt   the name (that of the folder), input, output, batching
+///     1/model.onnx   the model, as version 1
+///
+/// config.pbtxt is removed first and written last. Returns the bytes of the
+/// model. ConfigError if the folder has no name that the server takes.
+int64_t write_triton_model(const OnnxModel& model, const std::string& folder);
+
+/// Whether a folder was written by write_triton_model(), or by one that was
+/// stopped, and nothing else is in it.
+bool is_triton_model(const std::string& folder);
+
+}  // namespace kith

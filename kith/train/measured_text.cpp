@@ -1,0 +1,72 @@
+#include "kith/train/measured_text.h"
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "kith/core/error.h"
+#include "kith/core/log.h"
+#include "kith/core/number_text.h"
+#include "kith/core/path.h"
+#include "kith/run/run_folder.h"
+#include "kith/run/run_metrics.h"
+
+namespace kith {
+namespace {
+
+/// An evaluation, and of which split.
+using MeasuredSplit = std::pair<std::string, StoredEval>;
+
+std::vector<MeasuredSplit> measured_splits(const RunMetrics& metrics,
+                                           const ChosenCheckpoint& checkpoint) {
+  std::vector<MeasuredSplit> found;
+  for (const RunPoint& point : metrics.history) {
+    const bool is_same =
+        point.epoch == checkpoint.epoch && point.step == checkpoint.step;
+    if (is_same && found.empty())
+      found.emplace_back(metrics.split, point.found);
+  }
+  const auto& test = metrics.test;
+  if (test && test->epoch == checkpoint.epoch &&
+      test->step == checkpoint.step) {
+    found.emplace_back("test", test->found);
+  }
+  return found;
+}
+
+std::string table_of(const std::vector<MeasuredSplit>& splits) {
+  std::string head = "| metric |", rule = "|---|", rows;
+  for (const auto& [split, found] : splits) {
+    head += " " + split + " |";
+    rule += "---|";
+  }
+  for (const StoredMetric& metric : splits.front().second.metrics) {
+    if (metric.is_list() || std::isnan(metric.value)) continue;
+    rows += "| " + metric.name + " |";
+    for (const auto& [split, found] : splits) {
+      const double value = found.at(metric.name);
+      rows += " " + (std::isnan(value) ? "-" : format_general(value, 4)) + " |";
+    }
+    rows += "\n";
+  }
+  return rows.empty() ? "" : head + "\n" + rule + "\n" + rows;
+}
+
+}  // namespace
+
+std::string measured_text(const ChosenCheckpoint& checkpoint) {
+  const auto run = RunFolder::of_checkpoint(checkpoint.file);
+  if (!run || checkpoint.epoch < 0) return "";
+  try {
+    if (!path_exists(run->metrics())) return "";
+    const auto splits =
+        measured_splits(read_run_metrics(run->metrics()), checkpoint);
+    return splits.empty() ? "" : table_of(splits);
+  } catch (const DataError& error) {
+    log_warning(std::string(error.what()) +
+                ": README.md has no metrics of the network");
+    return "";
+  }
+}
+
+}  // namespace kith
