@@ -7,6 +7,7 @@
 #include "cli/rank_flags.h"
 #include "cli/score_flags.h"
 #include "cli/this_rank.h"
+#include "cli/threshold_flags.h"
 #include "cli/usage.h"
 #include "kith/core/log.h"
 #include "kith/study/metrics_table.h"
@@ -42,6 +43,7 @@ void print_scores(const EvaluatedRun& run) {
   if (report.reranked) print_reranked(report.result, *report.reranked);
   print_definitions(report.result);
   if (!report.compressed.empty()) print_compressed(report.compressed);
+  if (report.decision) print_decision(*report.decision);
   if (report.corrupted.empty()) return;
   print_corruptions(report.result, report.corrupted);
   std::string columns = "the image";
@@ -72,8 +74,10 @@ void run_eval(const EvalFlags& flags) {
     std::printf("%s", run.json.c_str());
     return;
   }
-  const std::string written = "written: " + run.folder + "/metrics.json" +
-                              (options.diagnostics ? ", diagnostics.json" : "");
+  const std::string written =
+      "written: " + run.folder + "/metrics.json" +
+      (options.diagnostics ? ", diagnostics.json" : "") +
+      (run.report.decision ? ", threshold.json" : "");
   if (flags.score.format != "table") {
     print_text(metrics_table(flags.score.format, run.name, run.report));
     log_info(written);  // what is printed can be pasted as it is
@@ -121,6 +125,13 @@ void add_eval(CLI::App& app) {
   command->add_flag("--diagnostics", flags->options.diagnostics,
                     "Also write diagnostics.json: hardest queries, confused "
                     "classes, hubs, near duplicates of training images");
+  auto* threshold = add_threshold_flags(*command, flags->options.threshold);
+  command
+      ->add_option("--threshold-split", flags->options.threshold_split,
+                   "Where the threshold is picked; default: where it is "
+                   "reported")
+      ->check(one_of({"train", "validation", "test"}))
+      ->needs(threshold);
   command->add_option(
       "--out", flags->options.out,
       "Folder of metrics.json; default: below RUN/eval, or NAME-eval here of "

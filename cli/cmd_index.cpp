@@ -8,6 +8,7 @@
 #include "cli/rank_flags.h"
 #include "cli/source_flags.h"
 #include "cli/this_rank.h"
+#include "cli/threshold_flags.h"
 #include "cli/usage.h"
 #include "kith/chart/html.h"
 #include "kith/core/error.h"
@@ -54,7 +55,8 @@ void check_needed(const CLI::App& command, const IndexFlags& flags) {
       throw ConfigError(option + " goes with " + name + " only; leave it out");
     }
   };
-  need({"--kind", "--set", "--overwrite"}, flags.options.out, "--out");
+  need({"--kind", "--set", "--overwrite", "--threshold"}, flags.options.out,
+       "--out");
   need({"--shard-rows", "--dtype"}, flags.options.export_to, "--export");
 }
 
@@ -79,6 +81,7 @@ Json to_json(const MadeIndex& made, const IndexFlags& flags, double seconds) {
             {"items", made.items},        {"dim", made.dim},
             {"bytes", made.bytes},        {"model", made.model}};
     if (!made.checkpoint.empty()) json["checkpoint"] = made.checkpoint;
+    if (made.threshold) json["threshold"] = made.threshold->value;
   }
   if (!made.recall.empty()) {
     json["recall"] = made.recall;
@@ -103,6 +106,9 @@ void print_made(const MadeIndex& made, const IndexFlags& flags) {
                ", " + bytes_text(made.bytes) + " -> " + flags.options.out);
   }
   if (!made.checkpoint.empty()) print_line("by the " + made.checkpoint);
+  if (made.threshold) {
+    print_line("with the " + threshold_text(*made.threshold));
+  }
   if (!made.recall.empty()) {
     print_line("recall against exact search, " +
                std::to_string(made.recall_queries) +
@@ -158,6 +164,9 @@ void add_index(CLI::App& app) {
       ->add_option("--set", flags->overrides,
                    "An option of the kind, such as lists=1024")
       ->allow_extra_args(false);
+  command->add_option("--threshold", flags->options.threshold,
+                      std::string(kThresholdHelp) +
+                          "default: that of an index that is the source");
   command->add_flag("--overwrite", flags->options.overwrite,
                     "Replace an index that is there");
   command->add_option("--export", flags->options.export_to,

@@ -6,6 +6,7 @@
 #include "cli/rank_flags.h"
 #include "cli/score_flags.h"
 #include "cli/this_rank.h"
+#include "cli/threshold_flags.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/options.h"
@@ -54,6 +55,7 @@ void run_metrics(const MetricsFlags& flags) {
   if (report.reranked) print_reranked(report.result, *report.reranked);
   print_definitions(report.result);
   if (!report.compressed.empty()) print_compressed(report.compressed);
+  if (report.decision) print_decision(*report.decision);
 }
 
 }  // namespace
@@ -91,6 +93,21 @@ void add_metrics(CLI::App& app) {
                    "With --compress: float .npy [n, D] of other images, which "
                    "pca, int8, binary and pq learn from")
       ->needs(compress);
+  auto* threshold = add_threshold_flags(*command, flags->files.threshold);
+  auto* threshold_embeddings = command->add_option(
+      "--threshold-embeddings", flags->files.threshold_embeddings,
+      "Embeddings (.npy) that the threshold is picked on, each among the "
+      "others; default: those that are scored");
+  auto* threshold_labels =
+      command->add_option("--threshold-labels", flags->files.threshold_labels,
+                          "Their labels, an integer .npy");
+  command
+      ->add_option("--threshold-out", flags->files.threshold_out,
+                   "A threshold.json for kith index, search and serve")
+      ->needs(threshold);
+  threshold_embeddings->needs(threshold)->needs(threshold_labels);
+  threshold_labels->needs(threshold_embeddings);
+  threshold->excludes(truth);
   gallery_labels->needs(gallery);
   truth->needs(gallery)->excludes(labels)->excludes(gallery_labels);
   clusters->excludes(truth);

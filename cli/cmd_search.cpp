@@ -9,6 +9,7 @@
 #include "cli/index_words.h"
 #include "cli/search_page.h"
 #include "cli/source_flags.h"
+#include "cli/threshold_flags.h"
 #include "cli/usage.h"
 #include "kith/chart/html.h"
 #include "kith/core/error.h"
@@ -36,8 +37,21 @@ struct SearchFlags {
 /// More pictures than a browser can show in one page are no help.
 constexpr int64_t kMostOnPage = 10000;
 
-Json to_json(const std::vector<IndexAnswer>& answers,
-             const StoredIndex& index) {
+using Threshold = std::optional<IndexThreshold>;
+
+/// The hits that are answers, in their order: what is re-ranked need not have
+/// the most similar first.
+std::vector<SearchHit> accepted(const IndexAnswer& answer,
+                                const Threshold& threshold) {
+  std::vector<SearchHit> hits = answer.hits;
+  std::erase_if(hits, [&](const SearchHit& hit) {
+    return threshold && !threshold->accepts(hit.similarity);
+  });
+  return hits;
+}
+
+Json to_json(const std::vector<IndexAnswer>& answers, const StoredIndex& index,
+             const Threshold& threshold) {
   Json queries = Json::array();
   for (const IndexAnswer& answer : answers) {
     Json results = Json::array();
@@ -47,17 +61,46 @@ Json to_json(const std::vector<IndexAnswer>& answers,
       set_path(result, "path", index.items().path(hit.position));
       result["label"] = index.items().label(hit.position);
       result["position"] = hit.position;
+      if (threshold) result["accepted"] = threshold->accepts(hit.similarity);
       results.push_back(std::move(result));
     }
-    queries.push_back({{"query", answer.query}, {"results", results}});
+    queries.push_back({{"query", answer.query}});
+    if (threshold) {
+      queries.back()["accepted"] = !accepted(answer, threshold).empty();
+    }
+    queries.back()["results"] = results;
   }
-  return {{"queries", queries}};
+  Json json = {{"queries", queries}};
+  if (threshold) json["threshold"] = threshold->value;
+  return json;
 }
 
-void print_answer(const IndexAnswer& answer, const StoredIndex& index) {
-  print_line(printable(answer.query));
-  if (answer.hits.empty()) {
+/// "nothing like this here: the nearest, b.png, has 0.4213, below the threshold
+/// 0.6123"
+std::string unlike_text(const IndexAnswer& answer, const StoredIndex& index,
+                        const IndexThreshold& threshold) {
+  const SearchHit& nearest = *std::max_element(
+      answer.hits.begin(), answer.hits.end(),
+      [](const SearchHit& a, const SearchHit& b) {
+        return a.similarity < b.similarity;
+      });
+  return "nothing like this here: the nearest, " +
+         printable(index.items().path(nearest.position)) + ", has " +
+         format_fixed(static_cast<double>(nearest.similarity), 4) +
+         ", below the threshold " + format_fixed(threshold.value, 4);
+}
+
+void print_answer(const IndexAnswer& all, const StoredIndex& index,
+                  const Threshold& threshold) {
+  print_line(printable(all.query));
+  if (all.hits.empty()) {
     print_line("  nothing was found");
+    return;
+  }
+  const IndexAnswer answer{all.query, accepted(all, threshold)};
+  const size_t below = all.hits.size() - answer.hits.size();
+  if (answer.hits.empty()) {
+    print_line("  " + unlike_text(all, index, *threshold));
     return;
   }
   int width = 5;
@@ -74,15 +117,23 @@ void print_answer(const IndexAnswer& answer, const StoredIndex& index) {
                 static_cast<double>(hit.similarity), width,
                 printable(item.label).c_str(), printable(item.path).c_str());
   }
+  if (below > 0) {
+    print_line("  " + std::to_string(below) + " more below the threshold " +
+               format_fixed(threshold->value, 4));
+  }
 }
 
 void write_page(const SearchFlags& flags,
                 const std::vector<IndexAnswer>& answers,
-                const StoredIndex& index) {
+                const StoredIndex& index, const Threshold& threshold) {
   std::vector<SearchPageQuery> queries;
   for (const IndexAnswer& answer : answers) {
     SearchPageQuery query{answer.query, !flags.options.images.empty(), {}};
-    for (const SearchHit& hit : answer.hits) {
+    const std::vector<SearchHit> shown = accepted(answer, threshold);
+    if (shown.empty() && !answer.hits.empty()) {
+      query.nothing = unlike_text(answer, index, *threshold);
+    }
+    for (const SearchHit& hit : shown) {
       const IndexItem item = index.item(hit.position);
       query.found.push_back({item.path, item.label, hit.similarity});
     }
@@ -97,6 +148,7 @@ void write_page(const SearchFlags& flags,
       (flags.options.rerank.empty()
            ? ""
            : ", re-ranked by " + join(flags.options.rerank)) +
+      (threshold ? ", of at least " + format_fixed(threshold->value, 4) : "") +
       ".";
   make_folder_of(flags.html);
   write_file_atomically(flags.html, search_page(lead, queries));
@@ -121,6 +173,7 @@ void run_search(const SearchFlags& flags) {
   const c10::Device device = flags.device.apply();
   const StoredIndex index =
       StoredIndex::open(flags.options.index, flags.options.memory_mb, device);
+  const Threshold threshold = search_threshold(flags.options, index);
   const Rows queries =
       search_rows(flags.options, index, device, progress_bar());
   const int64_t shown =
@@ -132,12 +185,14 @@ void run_search(const SearchFlags& flags) {
   }
   const std::vector<IndexAnswer> answers =
       search_index(flags.options, index, queries);
-  if (!flags.html.empty()) write_page(flags, answers, index);
+  if (!flags.html.empty()) write_page(flags, answers, index, threshold);
   if (flags.json) {
-    print_json(to_json(answers, index));
+    print_json(to_json(answers, index, threshold));
     return;
   }
-  for (const IndexAnswer& answer : answers) print_answer(answer, index);
+  for (const IndexAnswer& answer : answers) {
+    print_answer(answer, index, threshold);
+  }
   if (!flags.html.empty()) {
     print_line("Look at it: " + absolute_path(flags.html));
   }
@@ -168,6 +223,9 @@ void add_search(CLI::App& app) {
   add_rerank_flag(*command, flags->options.rerank, "Order what is found anew");
   command->add_option("--label", flags->options.label,
                       "Only items of this class");
+  command->add_option(
+      "--threshold", flags->options.threshold,
+      std::string(kThresholdHelp) + "default: the index's own, if it has one");
   command->add_option("--html", flags->html,
                       "A page that shows them, everything in one file");
   command

@@ -6,6 +6,7 @@
 
 #include "cli/common.h"
 #include "cli/source_flags.h"
+#include "cli/threshold_flags.h"
 #include "cli/usage.h"
 #include "kith/core/error.h"
 #include "kith/core/log.h"
@@ -19,6 +20,7 @@ namespace {
 struct ServeFlags {
   std::vector<std::string> indexes;
   std::vector<std::string> models;
+  std::vector<std::string> thresholds;
   std::string token_file;
   int64_t max_body_mb = 20;
   ServeIndexOptions options;
@@ -60,24 +62,31 @@ NamedValue split_name(const std::string& text) {
   return {name, text.substr(equals + 1)};
 }
 
+/// Values are for all files, NAME=VALUE for one.
+void give(const std::vector<std::string>& texts, const std::string& flag,
+          std::string ServedFile::*member, std::vector<ServedFile>& files) {
+  for (const std::string& text : texts) {
+    const NamedValue given = split_name(text);
+    bool is_used = false;
+    for (ServedFile& file : files) {
+      if (!given.name.empty() && given.name != file.name) continue;
+      file.*member = given.value;
+      is_used = true;
+    }
+    if (is_used) continue;
+    throw ConfigError(flag + " " + text + ": there is no --index " +
+                      given.name + "=FILE");
+  }
+}
+
 std::vector<ServedFile> files_of(const ServeFlags& flags) {
   std::vector<ServedFile> files;
   for (const std::string& text : flags.indexes) {
     const NamedValue index = split_name(text);
     files.push_back({.path = index.value, .name = index.name});
   }
-  for (const std::string& text : flags.models) {
-    const NamedValue model = split_name(text);
-    bool is_used = false;
-    for (ServedFile& file : files) {
-      if (!model.name.empty() && model.name != file.name) continue;
-      file.model = model.value;
-      is_used = true;
-    }
-    if (is_used) continue;
-    throw ConfigError("--model " + text + ": there is no --index " +
-                      model.name + "=FILE");
-  }
+  give(flags.models, "--model", &ServedFile::model, files);
+  give(flags.thresholds, "--threshold", &ServedFile::threshold, files);
   return files;
 }
 
@@ -181,6 +190,11 @@ void add_serve(CLI::App& app) {
       ->allow_extra_args(false);
   add_checkpoint_flag(*command, flags->options.checkpoint,
                       "the one that the index was made with");
+  command
+      ->add_option("--threshold", flags->thresholds,
+                   std::string(kThresholdHelp) +
+                       "NAME=... for one of several; default: the index's own")
+      ->allow_extra_args(false);
   command
       ->add_option("--host", flags->options.http.host,
                    "The address to serve at; 0.0.0.0: all, which needs a token")

@@ -83,6 +83,7 @@ void run_info(const InfoFlags& flags) {
     if (!info.checkpoint_text.empty()) {
       json["checkpoint"] = info.checkpoint_text;
     }
+    if (info.threshold) json["threshold"] = info.threshold->value;
     if (index.whole) json["check"] = check_words(*index.whole);
     print_json(json);
     return;
@@ -98,6 +99,9 @@ void run_info(const InfoFlags& flags) {
   print_line("model       " + (info.model.empty() ? "not known" : info.model));
   if (!info.checkpoint_text.empty()) {
     print_line("network     " + info.checkpoint_text);
+  }
+  if (info.threshold) {
+    print_line("answers     from the " + threshold_text(*info.threshold));
   }
   if (!info.recall.empty()) {
     print_line("recall      " + recall_text(info.recall) +

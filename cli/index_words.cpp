@@ -14,6 +14,11 @@ std::string bytes_text(int64_t bytes) {
   return format_fixed(size / 1e3, 1) + " kB";
 }
 
+std::string threshold_text(const IndexThreshold& threshold) {
+  return "threshold " + format_fixed(threshold.value, 4) +
+         (threshold.wanted.empty() ? "" : " (" + threshold.wanted + ")");
+}
+
 std::string recall_text(const std::map<std::string, double>& recall) {
   // By rising k: "10@10" comes after "2@2".
   std::map<std::pair<size_t, std::string>, double> sorted;

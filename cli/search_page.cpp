@@ -1,6 +1,7 @@
 #include "cli/search_page.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -114,9 +115,20 @@ std::string found_item(const SearchPageQuery::Found& found, size_t rank,
          similarity + "</span></li>\n";
 }
 
+/// "Nothing like this." of "nothing like this".
+std::string sentence(std::string text) {
+  text[0] = static_cast<char>(std::toupper(text[0]));
+  return text + ".";
+}
+
 std::string found_list(const SearchPageQuery& query,
                        const PagePictures& pictures) {
-  if (query.found.empty()) return "<p>Nothing was found.</p>\n";
+  if (query.found.empty()) {
+    return "<p>" +
+           (query.nothing.empty() ? "Nothing was found."
+                                  : html_escape(sentence(query.nothing))) +
+           "</p>\n";
+  }
   std::string html = "<ol class=\"found\">\n";
   for (size_t i = 0; i < query.found.size(); ++i) {
     html += found_item(query.found[i], i + 1, pictures);

@@ -15,6 +15,7 @@ struct SearchPageQuery {
   std::string name;         ///< The image's path, or the embedding's number.
   bool is_picture = false;  ///< Whether the name is the path of an image.
   std::vector<Found> found;
+  std::string nothing = {};  ///< Why it is empty, if something is known.
 };
 
 /// A page that shows queries with what they find as small pictures, all of them

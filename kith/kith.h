@@ -139,6 +139,7 @@
 #include "kith/eval/metrics.h"            // each of them
 #include "kith/eval/protocols.h"          // who is searched among whom
 #include "kith/eval/evaluator.h"          // a network to metrics
+#include "kith/eval/decision.h"           // thresholds and what they do
 #include "kith/eval/diagnostics.h"        // what goes wrong
 #include "kith/eval/corruption_suite.h"   // how robust it is
 

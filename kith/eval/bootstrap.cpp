@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <ATen/Parallel.h>
 
@@ -54,10 +55,17 @@ std::vector<Interval> bootstrap(const std::vector<std::vector<double>>& values,
   });
   std::vector<Interval> intervals;
   for (std::vector<double>& sample : means) {
-    std::sort(sample.begin(), sample.end());
-    intervals.push_back({quantile(sample, 0.025), quantile(sample, 0.975)});
+    intervals.push_back(percentile_interval(std::move(sample)));
   }
   return intervals;
+}
+
+Interval percentile_interval(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return std::isnan(value); });
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  if (values.empty()) return {kNan, kNan};
+  std::sort(values.begin(), values.end());
+  return {quantile(values, 0.025), quantile(values, 0.975)};
 }
 
 }  // namespace kith

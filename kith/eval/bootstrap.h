@@ -14,4 +14,8 @@ namespace kith {
 std::vector<Interval> bootstrap(const std::vector<std::vector<double>>& values,
                                 int64_t resamples, uint64_t seed);
 
+/// The 2.5th and 97.5th percentile of values that resamples gave; those that
+/// are NaN are left out. NaN without any.
+Interval percentile_interval(std::vector<double> values);
+
 }  // namespace kith

@@ -15,7 +15,6 @@
 #include "kith/eval/relevance.h"
 #include "kith/index/ranks.h"
 #include "kith/index/reranked.h"
-#include "kith/index/shared_rows.h"
 #include "kith/index/tell_others.h"
 #include "kith/ops/pairwise.h"
 
@@ -124,17 +123,6 @@ ScoredSet set_of(const Scored& scored, const Relevance& relevance,
   set.memory_mb = options.memory_mb;
   set.ranks = options.ranks;
   return set;
-}
-
-/// The same items, of which each rank compares its part.
-Scored divided(Scored scored, Communicator& ranks) {
-  const bool apart =
-      scored.gallery.defined() && !scored.gallery.same_as(scored.queries);
-  Rows& gallery = apart ? scored.gallery : scored.queries;
-  if (gallery.shard() == nullptr) gallery = divided_rows(gallery, ranks);
-  // The same rows stay the same: each pair's similarity is computed once.
-  if (!apart && scored.gallery.defined()) scored.gallery = scored.queries;
-  return scored;
 }
 
 /// A value that a metric cannot have is a bug, of the metric or of what it was
@@ -317,8 +305,8 @@ EvalResult evaluate(const Scored& given,
                     const EvaluateOptions& options) {
   Communicator& ranks = or_alone(options.ranks);
   return telling(ranks, [&] {
-    return evaluate_divided(divided(checked_scored(given), ranks), metrics,
-                            options);
+    return evaluate_divided(divided_scored(checked_scored(given), ranks),
+                            metrics, options);
   });
 }
 

@@ -12,9 +12,7 @@
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
-#include "kith/eval/class_index.h"
-#include "kith/index/row_blocks.h"
-#include "kith/index/tell_others.h"
+#include "kith/eval/pair_blocks.h"
 
 namespace kith {
 namespace {
@@ -36,65 +34,30 @@ uint32_t ordered_bits(float value) {
   return (bits & kSign) != 0 ? ~bits : bits | kSign;
 }
 
-/// The pairs of a block of similarities: queries from `first_query` on, items
-/// from `first_item` on.
-struct PairBlock {
-  Tensor similarities;  ///< [q, n] float32 on the CPU.
-  int64_t first_query = 0;
-  int64_t first_item = 0;
-};
-
-/// Calls visit(block) for blocks that hold all pairs, which ranks take in
-/// turns. Among themselves, blocks below the diagonal are left out.
-template <class Visit>
-void for_each_pair_block(const ScoredSet& set, const Visit& visit) {
-  const int64_t dim = set.gallery.dim();
-  // A similarity in double and float32, on a GPU also a copy; rows in double.
-  const int64_t cells = rows_within(set.memory_mb, 16);
-  const int64_t rows = std::clamp<int64_t>(cells / 4096, 1, 1024);
-  const int64_t columns =
-      std::max<int64_t>((cells - rows * dim) / (rows + dim), 1);
-  const bool among_themselves = set.queries.same_as(set.gallery);
-  const Communicator& ranks = or_alone(set.ranks);
-  int64_t turn = 0;
-  for_each_block(set.queries, rows, [&](int64_t q, const Tensor& part) {
-    const Tensor queries = part.to(torch::kDouble);
-    const int64_t count = set.gallery.count();
-    for (int64_t g = among_themselves ? q : 0; g < count; g += columns) {
-      // All read it: they may have a part of it each.
-      const Tensor items = set.gallery.read(g, std::min(columns, count - g));
-      if (turn++ % ranks.size() != ranks.rank()) continue;
-      const Tensor products =
-          torch::mm(queries, items.to(torch::kDouble).t()).to(torch::kFloat);
-      visit(PairBlock{products.to(torch::kCPU).contiguous(), q, g});
-    }
-  });
-}
-
 /// Counts the pairs of a block whose upper half `bin_of` maps to a bin.
 class PairCounter {
  public:
-  explicit PairCounter(const ScoredSet& set)
-      : query_labels_(label_vector(set.query_labels)),
-        gallery_labels_(label_vector(set.gallery_labels)),
-        self_(set.self.defined() ? set.self.contiguous() : Tensor()),
-        among_themselves_(set.queries.same_as(set.gallery)) {}
+  explicit PairCounter(const ScoredSet& set) : rows_(set) {}
 
   /// bin_of(ordered bits) is a bin, or kBins for a pair that does not count.
   template <class BinOf>
   void count(const PairBlock& block, const BinOf& bin_of,
              PairHistogram& total) const {
     std::mutex mutex;
-    at::parallel_for(0, block.similarities.size(0), kGrain,
-                     [&](int64_t begin, int64_t end) {
-                       PairHistogram own = empty_histogram();
-                       for (int64_t row = begin; row < end; ++row) {
-                         count_row(block, row, bin_of, own);
-                       }
-                       const std::lock_guard<std::mutex> lock(mutex);
-                       add(own.positives, total.positives);
-                       add(own.negatives, total.negatives);
-                     });
+    at::parallel_for(
+        0, block.similarities.size(0), kGrain, [&](int64_t begin, int64_t end) {
+          PairHistogram own = empty_histogram();
+          for (int64_t row = begin; row < end; ++row) {
+            rows_.visit(block, row, [&](const Pair& pair) {
+              const size_t bin = bin_of(ordered_bits(pair.similarity));
+              if (bin == kBins) return;
+              ++(pair.is_positive ? own.positives : own.negatives)[bin];
+            });
+          }
+          const std::lock_guard<std::mutex> lock(mutex);
+          add(own.positives, total.positives);
+          add(own.negatives, total.negatives);
+        });
   }
 
   static PairHistogram empty_histogram() {
@@ -109,40 +72,8 @@ class PairCounter {
                    std::plus<>());
   }
 
-  template <class BinOf>
-  void count_row(const PairBlock& block, int64_t row, const BinOf& bin_of,
-                 PairHistogram& own) const {
-    const int64_t columns = block.similarities.size(1);
-    const float* values = block.similarities.data_ptr<float>() + row * columns;
-    const int64_t query = block.first_query + row;
-    const int64_t label = query_labels_[static_cast<size_t>(query)];
-    const int64_t* labels = gallery_labels_.data() + block.first_item;
-    const int64_t skip =
-        self_.defined() ? self_.data_ptr<int64_t>()[query] - block.first_item
-                        : -1;
-    const int64_t first =
-        among_themselves_ ? std::max<int64_t>(query + 1 - block.first_item, 0)
-                          : 0;
-    for (int64_t j = first; j < columns; ++j) {
-      if (j == skip) continue;
-      const size_t bin = bin_of(ordered_bits(values[j]));
-      if (bin == kBins) continue;
-      ++(labels[j] == label ? own.positives : own.negatives)[bin];
-    }
-  }
-
-  std::vector<int64_t> query_labels_;
-  std::vector<int64_t> gallery_labels_;
-  Tensor self_;
-  bool among_themselves_;
+  PairRows rows_;
 };
-
-/// Adds what the others have counted.
-void add_others(Communicator& ranks, std::vector<int64_t>& counts) {
-  const Tensor sums = ranks.all_reduce(torch::tensor(counts, torch::kLong));
-  const int64_t* data = sums.data_ptr<int64_t>();
-  counts.assign(data, data + sums.numel());
-}
 
 template <class BinOf>
 PairHistogram histogram(const ScoredSet& set, const BinOf& bin_of) {
@@ -152,11 +83,8 @@ PairHistogram histogram(const ScoredSet& set, const BinOf& bin_of) {
   for_each_pair_block(set, [&](const PairBlock& block) {
     counter.count(block, bin_of, total);
   });
-  Communicator& ranks = or_alone(set.ranks);
-  if (ranks.size() > 1) {
-    add_others(ranks, total.positives);
-    add_others(ranks, total.negatives);
-  }
+  add_counts_of_others(set.ranks, total.positives);
+  add_counts_of_others(set.ranks, total.negatives);
   return total;
 }
 

@@ -1,6 +1,7 @@
 #include "kith/eval/scored.h"
 
 #include "kith/index/products.h"
+#include "kith/index/shared_rows.h"
 
 namespace kith {
 
@@ -25,6 +26,16 @@ Scored checked_scored(Scored scored) {
   if (!scored.gallery.same_as(scored.queries)) {
     check(scored.gallery, "gallery item");
   }
+  return scored;
+}
+
+Scored divided_scored(Scored scored, Communicator& ranks) {
+  const bool apart =
+      scored.gallery.defined() && !scored.gallery.same_as(scored.queries);
+  Rows& gallery = apart ? scored.gallery : scored.queries;
+  if (gallery.shard() == nullptr) gallery = divided_rows(gallery, ranks);
+  // The same rows stay the same: each pair's similarity is computed once.
+  if (!apart && scored.gallery.defined()) scored.gallery = scored.queries;
   return scored;
 }
 

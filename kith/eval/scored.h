@@ -41,6 +41,9 @@ struct Scored {
 /// see longest_row. Rows of a file are checked when they are read.
 Scored checked_scored(Scored scored);
 
+/// The same items, of which each rank compares its part.
+Scored divided_scored(Scored scored, Communicator& ranks);
+
 /// What several metrics of one set have in common (a clustering, singular
 /// values), computed by the first of them that asks. One value of each type;
 /// for one thread.

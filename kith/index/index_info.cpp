@@ -99,6 +99,20 @@ PositionSet removed_of(const Json& json, const std::string& path,
   return removed;
 }
 
+/// Where there is none there is nothing of it.
+std::optional<IndexThreshold> index_threshold_of(const Json& json,
+                                                 const std::string& path) {
+  const auto found = json.find("threshold");
+  if (found == json.end()) return {};
+  if (!found->is_object()) refuse(path, "'threshold' must be an object");
+  const Json& value = entry(*found, path, "value");
+  const double number = value.is_number() ? value.get<double>() : 2;
+  if (!(number >= -1 && number <= 1)) {
+    refuse(path, "'threshold' must be a similarity from -1 to 1");
+  }
+  return IndexThreshold{number, text_of(*found, path, "wanted")};
+}
+
 Json ranges_of(const PositionSet& positions) {
   Json ranges = Json::array();
   for (const auto& [first, last] : positions.ranges()) {
@@ -166,6 +180,7 @@ IndexRecord read_index_record(const std::string& path) {
   record.info.model_hash = text_of(json, path, "model_hash");
   record.info.recall = recall_of(json, path);
   record.info.removed = removed_of(json, path, record.count);
+  record.info.threshold = index_threshold_of(json, path);
   record.files = files_of(json, path);
   return record;
 }
@@ -184,6 +199,10 @@ void write_index_record(const std::string& path, const IndexRecord& record) {
   if (!record.info.checkpoint.empty()) {
     json["checkpoint"] = record.info.checkpoint;
     json["checkpoint_text"] = record.info.checkpoint_text;
+  }
+  if (const auto& threshold = record.info.threshold) {
+    json["threshold"] = {{"value", threshold->value},
+                         {"wanted", threshold->wanted}};
   }
   if (!record.files.generation.empty()) json["files"] = json_of(record.files);
   std::string text = json_text(json, -1) + "\n";

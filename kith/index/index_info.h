@@ -2,12 +2,23 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "kith/index/position_set.h"
 #include "kith/io/file_sums.h"
 
 namespace kith {
+
+/// The least similarity that is an answer.
+struct IndexThreshold {
+  double value = -1;
+  std::string wanted = {};  ///< "far=0.001, picked on ..."; empty: not known.
+
+  bool accepts(float similarity) const {
+    return static_cast<double>(similarity) >= value;
+  }
+};
 
 /// What INDEX.json beside an index file says of it.
 struct IndexInfo {
@@ -21,6 +32,8 @@ struct IndexInfo {
   std::string checkpoint = {};
   std::string checkpoint_text =
       {};  ///< "best checkpoint (epoch 7)"; may be empty.
+  /// None: whatever is nearest is an answer.
+  std::optional<IndexThreshold> threshold = {};
 };
 
 /// What tells whether the other files of an index are those it was made with.

@@ -37,6 +37,9 @@ constexpr std::array<Section, 18> kSections = {{
     {"similarities", "How similar pairs are",
      "The less the two areas overlap, the better classes are told apart.",
      similarities_section},
+    {"threshold", "Where to draw the line",
+     "What is accepted as the same if it is at least so similar.",
+     threshold_section},
     {"spectrum", "Directions in use",
      "A curve that falls steeply means that a few directions hold nearly all "
      "of the embedding; the grey line uses all alike.",

@@ -24,12 +24,13 @@ struct Report {
 /// style are inside, and without scripts everything but hovering is there.
 ///
 /// For scripts and tests: a section has an id (results, curves, cost,
-/// differences, examples, similarities, spectrum, ranks, classes, confused,
-/// lookalikes, hubs, duplicates, corruptions, compressed, activations, scatter,
-/// run); a chart is <figure class="chart" data-chart="loss">, in which each
-/// series is <g class="series" data-name="..." data-points="x,y,left,top ...">,
-/// values first, then the place in the view box; what is under the pointer is
-/// told in the element with id "tip".
+/// differences, examples, similarities, threshold, spectrum, ranks, classes,
+/// confused, lookalikes, hubs, duplicates, corruptions, compressed,
+/// activations, scatter, run); a chart is <figure class="chart"
+/// data-chart="loss">, in which each series is <g class="series"
+/// data-name="..." data-points="x,y,left,top ...">, values first, then the
+/// place in the view box; what is under the pointer is told in the element with
+/// id "tip".
 std::string render_report(const Report& report);
 
 }  // namespace kith

@@ -14,6 +14,7 @@ std::string cost_section(const Report& report);
 std::string differences_section(const Report& report);
 std::string examples_section(const Report& report);
 std::string similarities_section(const Report& report);
+std::string threshold_section(const Report& report);
 std::string spectrum_section(const Report& report);
 std::string classes_section(const Report& report);
 std::string confused_section(const Report& report);

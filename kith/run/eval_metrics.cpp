@@ -13,6 +13,7 @@
 #include "kith/core/quote.h"
 #include "kith/core/sha256.h"
 #include "kith/eval/metric_name.h"
+#include "kith/run/detail/decision_json.h"
 #include "kith/run/detail/eval_metrics_json.h"
 
 namespace kith {
@@ -212,6 +213,7 @@ EvalMetrics eval_metrics_of(const OrderedJson& json) {
     file.compressed.push_back({form, count_of(one.at("bytes")),
                                by_name(metrics_of(one.at("metrics")))});
   }
+  file.decision = decision_of(field(json, "threshold"));
   const OrderedJson& corruptions = field(json, "corruptions");
   if (corruptions.empty()) return file;
   file.corruptions.push_back({"none", by_name(file.found.metrics)});
@@ -263,6 +265,7 @@ OrderedJson json_of(const EvalReport& report) {
   if (!report.corrupted.empty()) add_corruptions(report, json);
   if (report.reranked) json["reranked"] = reranked_json(*report.reranked);
   if (!report.compressed.empty()) add_compressed(report, json);
+  if (report.decision) json["threshold"] = json_of(*report.decision);
   return json;
 }
 

@@ -8,10 +8,12 @@
 
 #include "kith/eval/compression.h"
 #include "kith/eval/corruption_suite.h"
+#include "kith/eval/decision.h"
 #include "kith/eval/evaluate.h"
 #include "kith/run/choose_checkpoint.h"
 #include "kith/run/run_folder.h"
 #include "kith/run/run_metrics.h"
+#include "kith/run/stored_decision.h"
 
 namespace kith {
 
@@ -37,6 +39,7 @@ struct EvalReport {
   std::vector<CompressedResult> compressed = {};  ///< "float32" first.
   int64_t learnt_from = 0;  ///< Embeddings of other images; 0: none.
   std::vector<BrokenImage> left_out = {};  ///< Images that cannot be read.
+  std::optional<Decision> decision = {};   ///< What a threshold does.
 };
 
 /// One object: an entry a metric, by its name; "checkpoint" with "name",
@@ -44,9 +47,9 @@ struct EvalReport {
 /// "descriptor"; "protocol" with "name", "split", the numbers of queries and
 /// gallery items and the rules; "intervals" and "definitions" of the metrics;
 /// and, where there are such, "left_out", "by_class", "published",
-/// "corruptions", "mean_of_corrupted" and "compressed", by form, and
-/// "reranked": the metrics after re-ranking, "by" what, and their "intervals".
-/// JSON, with the end of its line.
+/// "corruptions", "mean_of_corrupted" and "compressed", by form, "reranked":
+/// the metrics after re-ranking, "by" what, and their "intervals", and
+/// "threshold" (stored_decision.h). JSON, with the end of its line.
 std::string eval_metrics_json(const EvalReport& report);
 
 /// "best checkpoint (epoch 7), test split, protocol standard": what the numbers
@@ -94,6 +97,7 @@ struct EvalMetrics {
     std::map<std::string, double> metrics;
   };
   std::vector<Compressed> compressed;
+  std::optional<StoredDecision> decision = {};
 };
 
 /// DataError, which names the file, if it is not what write_eval_metrics()

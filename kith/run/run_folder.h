@@ -29,7 +29,8 @@ namespace kith {
 ///     eval/best-epoch-7-test-standard/metrics.json, ...
 ///                        later evaluations (eval_metrics.h); an older kith
 ///                        wrote eval/metrics.json. With diagnostics.json,
-///                        what went wrong in it (diagnostics_file.h)
+///                        what went wrong in it (diagnostics_file.h), and
+///                        threshold.json (threshold_file.h)
 ///     selection/         the run that chose the epoch on held-out classes
 ///     fold-1/, ...       the runs of a cross validation
 ///     study_config.yaml  what a study asked for

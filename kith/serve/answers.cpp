@@ -81,12 +81,22 @@ HttpResponse classes_answer(const Call& call) {
 
 HttpResponse hits_answer(const Call& call, const std::vector<SearchHit>& hits,
                          double seconds) {
+  const auto threshold = call.index->threshold(*call.snapshot->index);
+  bool is_accepted = false;
   Json results = Json::array();
   for (const SearchHit& hit : hits) {
     results.push_back(item_json(call, hit.position));
     results.back()["similarity"] = hit.similarity;
+    if (!threshold) continue;
+    results.back()["accepted"] = threshold->accepts(hit.similarity);
+    is_accepted |= threshold->accepts(hit.similarity);
   }
-  return json_answer({{"results", results}, {"milliseconds", seconds * 1000}});
+  Json answer = {{"results", results}, {"milliseconds", seconds * 1000}};
+  if (threshold) {
+    answer["accepted"] = is_accepted;
+    answer["threshold"] = threshold->value;
+  }
+  return json_answer(answer);
 }
 
 HttpResponse change_answer(const Call& call, const ChangeOutcome& outcome) {

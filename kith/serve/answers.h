@@ -31,7 +31,9 @@ HttpResponse find_item_answer(const Call& call);
 /// {"classes": [{"label", "count"}]}
 HttpResponse classes_answer(const Call& call);
 
-/// {"results": [...], "milliseconds"} with the hits in their order.
+/// {"results": [...], "milliseconds"} with the hits in their order; of an index
+/// with a threshold also "threshold" and whether any hit is "accepted", which
+/// each says of itself.
 HttpResponse hits_answer(const Call& call, const std::vector<SearchHit>& hits,
                          double seconds);
 

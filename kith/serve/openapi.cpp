@@ -37,7 +37,7 @@ Json answer_schemas() {
         "address": {"type": "string", "description":
           "What stands before /info, /search, ... of this index"}}}}}},
 "Info": {"type": "object", "required": ["name", "model", "index", "kind",
-    "items", "dim", "classes", "token_required", "changes", "formats",
+    "items", "dim", "classes", "threshold", "token_required", "changes", "formats",
     "max_body_bytes", "max_pixels", "max_neighbours", "rerank"],
   "additionalProperties": false, "properties": {
     "name": {"type": "string"}, "model": {"type": "string"},
@@ -45,6 +45,8 @@ Json answer_schemas() {
     "items": {"type": "integer", "minimum": 0},
     "dim": {"type": "integer", "minimum": 1},
     "classes": {"type": "integer", "minimum": 0},
+    "threshold": {"type": ["number", "null"], "description":
+      "The least similarity that is accepted; null: everything is"},
     "token_required": {"type": "boolean"},
     "changes": {"type": "boolean", "description":
       "Whether items may be added and removed"},
@@ -81,9 +83,15 @@ Json answer_schemas() {
     "results": {"type": "array", "description":
       "The nearest first, or as rerank of Info orders them", "items":
       {"allOf": [{"$ref": "#/components/schemas/Item"},
-        {"required": ["similarity"], "properties": {"similarity":
-          {"type": "number", "description": "The cosine"}}}]}},
-    "milliseconds": {"type": "number", "minimum": 0}}},
+        {"required": ["similarity"], "properties": {
+          "similarity": {"type": "number", "description": "The cosine"},
+          "accepted": {"type": "boolean", "description":
+            "With a threshold: the similarity is at least that"}}}]}},
+    "milliseconds": {"type": "number", "minimum": 0},
+    "accepted": {"type": "boolean", "description":
+      "With a threshold: some result is accepted. False: nothing like the picture is in the index"},
+    "threshold": {"type": "number", "description":
+      "The least similarity that is accepted, where the index has one"}}},
 "Removed": {"type": "object", "required": ["removed"],
   "additionalProperties": false,
   "properties": {"removed": {"type": "integer", "minimum": 1}}}

@@ -164,20 +164,23 @@ HttpResponse Routes::indexes() const {
 HttpResponse Routes::info(const Call& call) const {
   const StoredIndex& index = *call.snapshot->index;
   const ServiceOptions& service = call.index->service().options();
-  return json_answer({{"name", call.index->options().name},
-                      {"model", call.index->options().model},
-                      {"index", call.index->options().path},
-                      {"kind", index.info().kind},
-                      {"items", index.size()},
-                      {"dim", index.dim()},
-                      {"classes", call.snapshot->classes.size()},
-                      {"token_required", !options_.token.empty()},
-                      {"changes", options_.allow_changes},
-                      {"formats", image_formats()},
-                      {"max_body_bytes", options_.max_body_bytes},
-                      {"max_pixels", service.limits.max_pixels},
-                      {"max_neighbours", service.most_neighbours},
-                      {"rerank", text_of(service.rerank)}});
+  const auto threshold = call.index->threshold(index);
+  return json_answer(
+      {{"name", call.index->options().name},
+       {"model", call.index->options().model},
+       {"index", call.index->options().path},
+       {"kind", index.info().kind},
+       {"items", index.size()},
+       {"dim", index.dim()},
+       {"classes", call.snapshot->classes.size()},
+       {"threshold", threshold ? Json(threshold->value) : Json()},
+       {"token_required", !options_.token.empty()},
+       {"changes", options_.allow_changes},
+       {"formats", image_formats()},
+       {"max_body_bytes", options_.max_body_bytes},
+       {"max_pixels", service.limits.max_pixels},
+       {"max_neighbours", service.most_neighbours},
+       {"rerank", text_of(service.rerank)}});
 }
 
 void Routes::hand_on(const Reply& reply, Job job) {

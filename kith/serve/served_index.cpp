@@ -41,6 +41,11 @@ ServedIndex::Snapshot ServedIndex::now() const {
   return snapshot_;
 }
 
+std::optional<IndexThreshold> ServedIndex::threshold(
+    const StoredIndex& index) const {
+  return options_.threshold ? options_.threshold : index.info().threshold;
+}
+
 std::string_view ServedIndex::id_of(const StoredIndex& index,
                                     int64_t position) const {
   return pictures_.id_of(index.items().path(position));

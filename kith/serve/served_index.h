@@ -37,6 +37,8 @@ struct ServedIndexOptions {
   std::string model_hash = {};  ///< Empty: not known.
   int64_t memory_mb = 4096;
   c10::Device device = at::kCPU;
+  /// The least similarity that is an answer; none: what each index says.
+  std::optional<IndexThreshold> threshold = {};
 };
 
 /// An index on disk with what is searched of it, which follows when it changes.
@@ -53,6 +55,8 @@ class ServedIndex {
   const ServedIndexOptions& options() const { return options_; }
   SearchService& service() const { return service_; }
   Snapshot now() const;
+  /// Of a search in an index; none: whatever is nearest is an answer.
+  std::optional<IndexThreshold> threshold(const StoredIndex& index) const;
 
   /// What clients call an item, and the file of its picture.
   std::string_view id_of(const StoredIndex& index, int64_t position) const;

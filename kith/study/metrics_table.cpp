@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "kith/core/number_text.h"
 #include "kith/eval/metric_name.h"
@@ -32,7 +33,12 @@ const std::map<std::string, std::string>& printed_names() {
       {"nmi", "NMI"},
       {"ami", "AMI"},
       {"f1", "F1"},
-      {"tar", "TAR"}};
+      {"tar", "TAR"},
+      {"far", "FAR"},
+      {"auroc", "AUROC"},
+      {"auprc", "AUPRC"},
+      {"fpir", "FPIR"},
+      {"tpir", "TPIR"}};
   return names;
 }
 
@@ -43,6 +49,20 @@ struct TabledModel {
   const std::string& name;
   const EvalReport& report;
 };
+
+/// With a threshold, and what it does, as further metrics.
+EvalReport with_decision(const EvalReport& report) {
+  EvalReport all = report;
+  if (!report.decision) return all;
+  MetricValue threshold{"threshold", report.decision->threshold, ""};
+  threshold.interval = report.decision->interval;
+  threshold.is_share = false;
+  all.result.metrics.push_back(std::move(threshold));
+  for (const MetricValue& rate : report.decision->rates) {
+    all.result.metrics.push_back(rate);
+  }
+  return all;
+}
 
 bool has_published(const EvalReport& report) {
   return !report.published.empty() || !report.published_source.empty();
@@ -206,31 +226,38 @@ std::string notes(const TabledModel& model, const std::string& plus_minus) {
   return replaced(text + " " + (what.empty() ? "" : "Of the " + what + ": ") +
                       model.report.result.protocol_line(),
                   {{'\n', "; "}}) +
-         ".";
+         "." +
+         (model.report.decision
+              ? " Threshold: " + model.report.decision->wish_text() + "."
+              : "");
 }
 
-std::string markdown(const TabledModel& model) {
+std::string markdown(const TabledModel& plain) {
+  const EvalReport all = with_decision(plain.report);
+  const TabledModel model{plain.name, all};
   const Style style = {" ± ", [](const std::string& text) { return text; }};
   std::string text = markdown_table(model_table(model, style)) + "\n" +
                      notes(model, style.plus_minus) + "\n";
-  if (!model.report.corrupted.empty()) {
-    text += "\n" + markdown_table(corruption_table(model, style));
+  if (!plain.report.corrupted.empty()) {
+    text += "\n" + markdown_table(corruption_table(plain, style));
   }
-  if (!model.report.compressed.empty()) {
-    text += "\n" + markdown_table(compression_table(model, style));
+  if (!plain.report.compressed.empty()) {
+    text += "\n" + markdown_table(compression_table(plain, style));
   }
   return text;
 }
 
-std::string latex(const TabledModel& model) {
+std::string latex(const TabledModel& plain) {
+  const EvalReport all = with_decision(plain.report);
+  const TabledModel model{plain.name, all};
   const Style style = {" $\\pm$ ", latex_text};
   std::string text = latex_table(model_table(model, style), 1) + "% " +
                      notes(model, " +- ") + "\n";
-  if (!model.report.corrupted.empty()) {
-    text += "\n" + latex_table(corruption_table(model, style), 1);
+  if (!plain.report.corrupted.empty()) {
+    text += "\n" + latex_table(corruption_table(plain, style), 1);
   }
-  if (!model.report.compressed.empty()) {
-    text += "\n" + latex_table(compression_table(model, style), 1);
+  if (!plain.report.compressed.empty()) {
+    text += "\n" + latex_table(compression_table(plain, style), 1);
   }
   return text;
 }
@@ -268,7 +295,9 @@ std::vector<std::pair<const char*, std::string>> csv_facts(
   return facts;
 }
 
-std::string csv(const TabledModel& model) {
+std::string csv(const TabledModel& plain) {
+  const EvalReport all = with_decision(plain.report);
+  const TabledModel model{plain.name, all};
   TextTable table;
   table.head = {"model", "images"};
   const auto facts = csv_facts(model.report);

@@ -18,10 +18,13 @@
 #include "kith/eval/evaluator.h"
 #include "kith/image/encode.h"
 #include "kith/index/tell_others.h"
+#include "kith/models/weights_hash.h"
 #include "kith/run/checkpoint.h"
 #include "kith/run/run_folder.h"
 #include "kith/run/run_place.h"
+#include "kith/run/threshold_file.h"
 #include "kith/train/run_config.h"
+#include "kith/use/files.h"
 #include "kith/use/score_compressed.h"
 
 namespace kith {
@@ -145,6 +148,7 @@ struct RunEvaluation {
   const DataSet& data;
   const Evaluator& evaluator;
   RerankSteps rerank;
+  const EvaluatorOptions& options;  ///< Of the evaluator.
 };
 
 std::vector<CorruptedResult> score_corrupted(const RunEvaluation& evaluation,
@@ -227,6 +231,80 @@ std::string descriptor_text(const DescriptorChoice& choice) {
   return join(words);
 }
 
+/// Before any work is done.
+void check_threshold(const EvaluateRunOptions& asked) {
+  const std::string& wish = asked.threshold.wish;
+  const bool is_rate = !wish.empty() && ThresholdWish::parse(wish).is_rate();
+  if (asked.threshold_split.empty() || is_rate) return;
+  throw ConfigError(
+      "option 'threshold_split' goes with a rate in option 'threshold', as "
+      "far=0.001, for which one is picked; leave it out");
+}
+
+/// The split on which a threshold is picked; none: the one that is reported.
+std::optional<Split> pick_split(const EvaluateRunOptions& asked, Split split) {
+  if (asked.threshold.wish.empty() || asked.threshold_split.empty()) return {};
+  const Split picked =
+      parse_split(asked.threshold_split, "option 'threshold_split'");
+  return picked == split ? std::optional<Split>() : picked;
+}
+
+/// What is searched among what. ConfigError for a protocol of several parts,
+/// each of which would have a threshold of its own.
+Scored scored_for_threshold(const EmbeddedSplit& split,
+                            const std::string& protocol) {
+  if (split.tasks.size() != 1) {
+    throw ConfigError("option 'threshold' is for protocols of one part, and '" +
+                      protocol + "' has " + std::to_string(split.tasks.size()) +
+                      ": use option 'protocol', standard");
+  }
+  return split.scored(split.tasks[0]);
+}
+
+Decision decide_split(const RunEvaluation& evaluation,
+                      const EmbeddedSplit& embedded, Progress& progress) {
+  const EvaluateRunOptions& asked = evaluation.asked;
+  const std::string& protocol = evaluation.options.protocol;
+  const DecisionOptions options = decision_options(
+      asked.threshold, asked.scoring, &evaluation.data.list().class_names);
+  const Scored reported = scored_for_threshold(embedded, protocol);
+  const auto split = pick_split(asked, evaluation.evaluator.split());
+  Decision decision;
+  if (split) {
+    EvaluatorOptions other = evaluation.options;
+    other.split = split_name(*split);
+    const Evaluator evaluator(evaluation.data, other);
+    log_info("the threshold is picked on the " + other.split + " split");
+    const EmbeddedSplit picked =
+        evaluator.embed(*evaluation.model.net, progress);
+    const Scored scored = scored_for_threshold(picked, protocol);
+    decision = decide(reported, &scored, options);
+    decision.picked_on = "the " + other.split + " split";
+    return decision;
+  }
+  decision = decide(reported, nullptr, options);
+  if (decision.is_same_set) {
+    decision.picked_on = std::string("the ") +
+                         split_name(evaluation.evaluator.split()) + " split";
+  }
+  return decision;
+}
+
+void write_threshold(const RunEvaluation& evaluation, const EvaluatedRun& run) {
+  const EvalReport& report = run.report;
+  const std::string& model = evaluation.asked.model;
+  ThresholdFile file;
+  file.threshold = report.decision->threshold;
+  file.wanted = report.decision->wish.text();
+  file.picked_on = report.decision->picked_on;
+  file.model = absolute_path(model.empty() ? report.checkpoint.file : model);
+  file.model_hash = weights_hash(evaluation.model.net->state());
+  file.checkpoint =
+      report.checkpoint.name.empty() ? "" : report.checkpoint.text();
+  file.descriptor = report.descriptor;
+  write_threshold_file(run.folder + "/threshold.json", file);
+}
+
 /// Scores and writes everything; what `run` says already stays.
 void score(const RunEvaluation& evaluation, EvaluatedRun& run,
            Progress& progress) {
@@ -258,6 +336,9 @@ void score(const RunEvaluation& evaluation, EvaluatedRun& run,
   if (!asked.compress.empty()) {
     add_compressed(evaluation, embedded, report, progress);
   }
+  if (!asked.threshold.wish.empty()) {
+    report.decision = decide_split(evaluation, embedded, progress);
+  }
   if (writes && !asked.corruptions.empty()) {
     write_png(folder + "/corruptions.png",
               corruption_examples(evaluation.data, embedded.rows_of,
@@ -266,6 +347,7 @@ void score(const RunEvaluation& evaluation, EvaluatedRun& run,
   }
   if (writes) {
     run.json = write_eval_metrics(folder + "/metrics.json", report);
+    if (report.decision) write_threshold(evaluation, run);
   }
   report.class_names = nullptr;     // they go with the data
   or_alone(asked.ranks).barrier();  // the others need not wait for the rest
@@ -306,15 +388,17 @@ EvaluatedRun evaluate_together(const EvaluateRunOptions& asked,
     // A whitening decides otherwise, once it is there.
     if (is_whole) form.bytes(options.descriptor.dim_of(model.net->dim()));
   }
+  check_threshold(asked);
   protocol_registry().at(options.protocol, "option 'protocol'");
   const std::unique_ptr<DataSet> data =
       asked.data.empty() ? make_data_set(run_data(model.config))
                          : data_from_path(asked.data);
   set_on_broken(*data, asked.on_broken);
   std::optional<Split> needed;
+  const Split split = eval_split(options, data->list());
   if (!asked.descriptor.whitening.learn && !asked.diagnostics &&
-      asked.compress.empty()) {
-    needed = eval_split(options, data->list());
+      asked.compress.empty() && !pick_split(asked, split)) {
+    needed = split;
   }
   leave_out_broken(*data, worker_count(0), progress, needed);
   EvaluatorOptions evaluation = evaluator_options(options, /*workers=*/0);
@@ -345,7 +429,7 @@ EvaluatedRun evaluate_together(const EvaluateRunOptions& asked,
     }
     if (whitening) whitening->save(run.folder + "/whitening.safetensors");
   }
-  score({asked, model, *data, evaluator, rerank}, run, progress);
+  score({asked, model, *data, evaluator, rerank, evaluation}, run, progress);
   return run;
 }
 

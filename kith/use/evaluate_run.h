@@ -7,6 +7,7 @@
 #include "kith/core/progress.h"
 #include "kith/eval/corruption_suite.h"
 #include "kith/run/eval_metrics.h"
+#include "kith/use/decide.h"
 #include "kith/use/embed_images.h"
 #include "kith/use/published_model.h"
 
@@ -37,6 +38,11 @@ struct EvaluateRunOptions {
   /// Forms of smaller vectors whose galleries are scored too: "pca:64+int8".
   std::vector<std::string> compress = {};
   bool diagnostics = false;  ///< Write diagnostics.json (see diagnose_split).
+  /// With a wish, also threshold.json: what a threshold does.
+  ThresholdOptions threshold = {};
+  /// Where it is picked: "train", "validation" or "test"; empty: where it is
+  /// reported.
+  std::string threshold_split = {};
   /// The folder; usually one of its own below RUN/eval (eval_folder_name), or
   /// below NAME-eval here of a published network.
   std::string out = {};

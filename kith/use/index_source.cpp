@@ -26,6 +26,7 @@ class StoredSource final : public IndexSource {
     model_hash_ = index_.info().model_hash;
     checkpoint_ = index_.info().checkpoint;
     checkpoint_text_ = index_.info().checkpoint_text;
+    threshold_ = index_.info().threshold;
     for (int64_t i = 0; i < index_.count(); ++i) {
       if (index_.is_removed(i)) continue;
       kept_.push_back(i);

@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kith/core/progress.h"
 #include "kith/data/left_out.h"
+#include "kith/index/index_info.h"
 #include "kith/index/item_table.h"
 #include "kith/index/rows.h"
 #include "kith/models/embedding_net.h"
@@ -64,6 +66,8 @@ class IndexSource {
   /// Which network of a run, as IndexInfo has it.
   const std::string& checkpoint() const { return checkpoint_; }
   const std::string& checkpoint_text() const { return checkpoint_text_; }
+  /// Of another index.
+  const std::optional<IndexThreshold>& threshold() const { return threshold_; }
 
   /// Images that cannot be read, and whether these are skipped.
   const std::vector<BrokenImage>& left_out() const { return left_out_; }
@@ -84,6 +88,7 @@ class IndexSource {
   std::string model_hash_;
   std::string checkpoint_;
   std::string checkpoint_text_;
+  std::optional<IndexThreshold> threshold_;
   std::vector<BrokenImage> left_out_;
   bool skips_broken_ = false;
 };

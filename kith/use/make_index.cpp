@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
@@ -10,6 +11,7 @@
 #include "kith/index/recall.h"
 #include "kith/index/stored_index.h"
 #include "kith/index/tell_others.h"
+#include "kith/use/decide.h"
 #include "kith/use/files.h"
 
 namespace kith {
@@ -71,6 +73,7 @@ void build_index(std::unique_ptr<VectorIndex> index, const IndexSource& source,
   info.model_hash = source.model_hash();
   info.checkpoint = source.checkpoint();
   info.checkpoint_text = source.checkpoint_text();
+  info.threshold = made.threshold;
   if (!index->exact()) info.recall = measure_recall(*index, rows, recall);
   // An exact index reads the rows only now, and streams them to its file.
   StoredIndex(std::move(index), source.items(), info).save(options.out);
@@ -93,6 +96,19 @@ void check_make_index(const MakeIndexOptions& options) {
 }
 
 namespace {
+
+std::optional<IndexThreshold> threshold_of(const MakeIndexOptions& options,
+                                           const IndexSource& source) {
+  auto threshold = threshold_for(options.threshold, source.model_hash(),
+                                 options.source.source);
+  if (!threshold) threshold = source.threshold();
+  if (threshold && options.kind.name == "ivf_pq") {
+    log_warning(
+        "similarities of an index of kind ivf_pq are approximate, and so is "
+        "what its threshold accepts");
+  }
+  return threshold;
+}
 
 /// What ranks but the first do.
 MadeIndex help_make_index(const MakeIndexOptions& options, c10::Device device,
@@ -117,7 +133,9 @@ MadeIndex write_index(const MakeIndexOptions& options, c10::Device device,
   const int64_t dim =
       options.source.dim > 0 ? options.source.dim : source->dim();
   std::unique_ptr<VectorIndex> empty;
+  std::optional<IndexThreshold> threshold;
   if (!options.out.empty()) {
+    threshold = threshold_of(options, *source);
     empty = options.kind.make({dim, options.seed, source->items().size()});
   }
   const std::string target =
@@ -136,6 +154,7 @@ MadeIndex write_index(const MakeIndexOptions& options, c10::Device device,
   made.kind = options.kind.name;
   made.model = source->model();
   made.checkpoint = source->checkpoint_text();
+  made.threshold = std::move(threshold);
   if (empty) {
     build_index(std::move(empty), *source, rows, options, progress, made);
   }

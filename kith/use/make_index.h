@@ -19,7 +19,10 @@ struct MakeIndexOptions {
   /// none is made.
   std::string out = {};
   IndexKind kind = index_kind<ExactIndex>();
-  bool overwrite = false;      ///< Replace an index that is there.
+  bool overwrite = false;  ///< Replace an index that is there.
+  /// The least similarity that is an answer, or a threshold.json; empty: that
+  /// of an index that is the source, or none.
+  std::string threshold = {};
   std::string export_to = {};  ///< A new folder for shards; empty: none.
   int64_t shard_rows = ShardOptions().rows;
   bool half = true;   ///< Of shards: float16; else float32.
@@ -34,7 +37,8 @@ struct MadeIndex {
   std::string kind;
   std::string model;       ///< Of the vectors; empty: not known.
   std::string checkpoint;  ///< "best checkpoint (epoch 7)"; empty: of no run.
-  int64_t bytes = 0;       ///< Of all files of the index; 0: none was made.
+  std::optional<IndexThreshold> threshold = {};
+  int64_t bytes = 0;  ///< Of all files of the index; 0: none was made.
   /// Against exact search, of a kind that is not exact: "1@1", "10@10".
   std::map<std::string, double> recall;
   int64_t recall_queries = 0;

@@ -1,13 +1,18 @@
 #include "kith/use/score_files.h"
 
+#include <utility>
+
 #include "kith/core/error.h"
 #include "kith/core/timer.h"
 #include "kith/data/ground_truth.h"
 #include "kith/eval/protocol.h"
 #include "kith/eval/revisited.h"
 #include "kith/index/recall.h"
+#include "kith/index/tell_others.h"
 #include "kith/io/tensor_io.h"
+#include "kith/run/threshold_file.h"
 #include "kith/use/evaluate_run.h"
+#include "kith/use/files.h"
 #include "kith/use/score_compressed.h"
 
 namespace kith {
@@ -34,6 +39,32 @@ void check_together(const ScoreFilesOptions& options) {
       !options.clusters.empty()) {
     throw ConfigError(
         "option 'ground_truth' is given instead of labels and clusters");
+  }
+}
+
+void check_threshold_files(const ScoreFilesOptions& options) {
+  if (options.threshold.wish.empty()) {
+    for (const auto& [value, name] :
+         {std::pair(options.threshold_embeddings, "threshold_embeddings"),
+          std::pair(options.threshold_labels, "threshold_labels"),
+          std::pair(options.threshold_out, "threshold_out")}) {
+      if (value.empty()) continue;
+      throw ConfigError(std::string("option '") + name +
+                        "' goes with option 'threshold' only; leave it out");
+    }
+    return;
+  }
+  const ThresholdWish wish = ThresholdWish::parse(options.threshold.wish);
+  if (!options.threshold_embeddings.empty() && !wish.is_rate()) {
+    throw ConfigError(
+        "option 'threshold_embeddings' goes with a rate in option 'threshold', "
+        "as far=0.001, for which one is picked; leave it out");
+  }
+  if (options.threshold_embeddings.empty() !=
+      options.threshold_labels.empty()) {
+    throw ConfigError(
+        "option 'threshold_embeddings' and option 'threshold_labels' need each "
+        "other");
   }
 }
 
@@ -73,6 +104,38 @@ EvalResult score_labels(const ScoreFilesOptions& options, Scored scored,
         options.clusters, (apart ? scored.gallery : scored.queries).count());
   }
   return evaluate(in_form(form, scored), metrics, scoring);
+}
+
+Decision decide_files(const ScoreFilesOptions& options, Scored scored,
+                      c10::Device device) {
+  const DecisionOptions wanted =
+      decision_options(options.threshold, options.scoring);
+  scored.query_labels = load_labels(options.labels, scored.queries.count());
+  if (scored.gallery.defined()) {
+    scored.gallery_labels =
+        load_labels(options.gallery_labels, scored.gallery.count());
+  }
+  Decision decision;
+  if (options.threshold_embeddings.empty()) {
+    decision = decide(scored, nullptr, wanted);
+    if (decision.is_same_set) decision.picked_on = options.embeddings;
+  } else {
+    Scored picked;
+    picked.queries = unit_rows(options.threshold_embeddings,
+                               options.scoring.memory_mb, device);
+    picked.query_labels =
+        load_labels(options.threshold_labels, picked.queries.count());
+    decision = decide(scored, &picked, wanted);
+    decision.picked_on = options.threshold_embeddings;
+  }
+  if (!options.threshold_out.empty() &&
+      or_alone(options.scoring.ranks).is_first()) {
+    make_folder_of(options.threshold_out);
+    write_threshold_file(
+        options.threshold_out,
+        {decision.threshold, decision.wish.text(), decision.picked_on});
+  }
+  return decision;
 }
 
 /// The three settings of ROxford and RParis.
@@ -158,6 +221,7 @@ void add_compressed_files(const ScoreFilesOptions& asked, const Scored& scored,
 
 EvalReport score_files(const ScoreFilesOptions& options, c10::Device device) {
   check_together(options);
+  check_threshold_files(options);
   const bool revisited = !options.ground_truth.empty();
   EvaluateOptions again = options.scoring;
   again.rerank = parse_rerank(options.rerank, "option 'rerank'");
@@ -170,6 +234,9 @@ EvalReport score_files(const ScoreFilesOptions& options, c10::Device device) {
   EvalReport report{score_scored(options, scored, metrics, options.scoring)};
   if (!again.rerank.empty()) {
     report.reranked = score_scored(options, scored, metrics, again);
+  }
+  if (!options.threshold.wish.empty()) {
+    report.decision = decide_files(options, scored, device);
   }
   report.resamples = options.scoring.bootstrap;
   report.seed = static_cast<int64_t>(options.scoring.seed);

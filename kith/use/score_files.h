@@ -5,6 +5,7 @@
 
 #include "kith/core/device.h"
 #include "kith/run/eval_metrics.h"
+#include "kith/use/decide.h"
 
 namespace kith {
 
@@ -29,6 +30,13 @@ struct ScoreFilesOptions {
   std::vector<std::string> compress = {};
   /// Float .npy [n, D] that these learn from: other images.
   std::string learn_from = {};
+  /// With a wish: what a threshold does.
+  ThresholdOptions threshold = {};
+  /// Embeddings that it is picked on, each among the others, with labels;
+  /// empty: those that are scored.
+  std::string threshold_embeddings = {};
+  std::string threshold_labels = {};
+  std::string threshold_out = {};  ///< A threshold.json; empty: none.
   /// A file larger than its `memory_mb` is read in blocks.
   EvaluateOptions scoring = {.bootstrap = 1000};
 };

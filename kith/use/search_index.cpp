@@ -9,6 +9,7 @@
 #include "kith/core/path.h"
 #include "kith/data/image_files.h"
 #include "kith/index/search_reranked.h"
+#include "kith/use/decide.h"
 #include "kith/use/embed_images.h"
 #include "kith/use/index_model.h"
 
@@ -55,6 +56,13 @@ std::vector<std::string> files_of(const std::vector<std::string>& paths,
 }
 
 }  // namespace
+
+std::optional<IndexThreshold> search_threshold(
+    const SearchIndexOptions& options, const StoredIndex& index) {
+  if (options.threshold.empty()) return index.info().threshold;
+  return threshold_for(options.threshold, index.info().model_hash,
+                       options.index);
+}
 
 Rows search_rows(const SearchIndexOptions& options, const StoredIndex& index,
                  c10::Device device, Progress& progress) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,10 @@ struct SearchIndexOptions {
   int64_t k = 10;               ///< How many to find for each.
   /// How what is found is ordered anew; see parse_rerank, search_reranked.
   std::vector<std::string> rerank = {};
-  std::string label = {};    ///< Only items of this class, unless empty.
+  std::string label = {};  ///< Only items of this class, unless empty.
+  /// The least similarity that is an answer, or a threshold.json; empty: the
+  /// index's own, if it has one.
+  std::string threshold = {};
   int64_t memory_mb = 4096;  ///< Larger files are read in blocks.
 };
 
@@ -31,6 +35,11 @@ struct IndexAnswer {
   std::string query;  ///< The image, or the number of the row.
   std::vector<SearchHit> hits;
 };
+
+/// The threshold of a search; none: whatever is nearest is an answer. Errors
+/// are those of threshold_for().
+std::optional<IndexThreshold> search_threshold(
+    const SearchIndexOptions& options, const StoredIndex& index);
 
 /// Unit vectors of what is searched for. DataError for a folder without images.
 Rows search_rows(const SearchIndexOptions& options, const StoredIndex& index,

@@ -14,6 +14,7 @@
 #include "kith/serve/index_watch.h"
 #include "kith/serve/routes.h"
 #include "kith/train/train_options.h"
+#include "kith/use/decide.h"
 #include "kith/use/embed_images.h"
 #include "kith/use/index_model.h"
 
@@ -108,8 +109,13 @@ struct IndexServer::Parts {
     const std::string from =
         file.model.empty() ? index.info().model : file.model;
     ServedIndexOptions served = {
-        file.name,         file.path, from, index.info().model_hash,
-        options.memory_mb, device};
+        file.name,
+        file.path,
+        from,
+        index.info().model_hash,
+        options.memory_mb,
+        device,
+        threshold_for(file.threshold, index.info().model_hash, file.path)};
     auto& service = services[{from, served.model_hash, index.dim()}];
     if (!service) {
       LoadedModel model = load_index_model(

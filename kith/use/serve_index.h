@@ -17,6 +17,9 @@ struct ServedFile {
   /// its ending.
   std::string name = {};
   std::string model = {};  ///< That made it; empty: where the index says.
+  /// The least similarity that is an answer, or a threshold.json; empty: the
+  /// index's own, if it has one.
+  std::string threshold = {};
 };
 
 struct ServeIndexOptions {

@@ -64,6 +64,19 @@ class EveryState(ServeTest):
                 self.check("token", width, dark)
                 self.expect_quiet(page)
 
+    def test_nothing_is_like_the_picture(self):
+        server = self.serve(options=["--threshold", "1"])
+        for width, dark in LOOKS:
+            with self.subTest(width=width, dark=dark):
+                page = self.open(server, width, dark)
+                page.upload(shared.tiny.queries[0][0])
+                self.assertIn("Nothing like this here: all are below the "
+                              "threshold 1.000.", page.text("#state"))
+                self.assertEqual(len(shared.browser.find_all("#hits .unlike")),
+                                 USUAL_COUNT)
+                self.check("threshold", width, dark)
+                self.expect_quiet(page)
+
     def test_missing_images(self):
         path = shared.tiny.items[5][0]
         hidden = path.with_suffix(".moved")
@@ -117,6 +130,20 @@ class Searching(ServeTest):
                          list(range(1, USUAL_COUNT + 1)))
         self.assertIn(f"{USUAL_COUNT} images", page.text("#state"))
         self.expect_quiet(page)
+
+    def test_threshold(self):
+        page = self.open(hash="#item=5")
+        page.wait_for_item(shared.tiny.items[5][0])
+        found = [hit["similarity"] for hit in page.hits()]
+        self.assertNotIn("threshold", page.text("#state"))
+        threshold = (found[3] + found[8]) / 2
+        page = self.open(self.serve(options=["--threshold", f"{threshold}"]),
+                         hash="#item=5")
+        page.wait_for_item(shared.tiny.items[5][0])
+        below = sum(similarity < threshold for similarity in found)
+        self.assertEqual(len(shared.browser.find_all("#hits .unlike")), below)
+        self.assertIn(f"{below} are below the threshold {threshold:.3f}",
+                      page.text("#state"))
 
     def test_long_names_can_be_read(self):
         path, label = shared.tiny.items[-1]

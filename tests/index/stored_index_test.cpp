@@ -55,6 +55,25 @@ class StoredIndexTest : public ::testing::Test {
   Tensor x_ = normalize_rows(random_normal({2 * kCount, 8}, 1, at::kFloat));
 };
 
+TEST_F(StoredIndexTest, KeepsItsThreshold) {
+  make().save(path_);
+  EXPECT_FALSE(StoredIndex::open(path_).info().threshold);
+  auto exact = std::make_unique<ExactIndex>(8);
+  exact->add(x_.slice(0, 0, kCount));
+  IndexInfo info{"exact", "runs/a", "abc", {}, {}};
+  info.threshold = IndexThreshold{0.625, "far=0.01"};
+  StoredIndex(std::move(exact), items_of(0, kCount), info).save(path_);
+  StoredIndex index = StoredIndex::open(path_);
+  ASSERT_TRUE(index.info().threshold);
+  EXPECT_EQ(index.info().threshold->value, 0.625);
+  EXPECT_EQ(index.info().threshold->wanted, "far=0.01");
+  EXPECT_TRUE(index.info().threshold->accepts(0.625F));
+  EXPECT_FALSE(index.info().threshold->accepts(0.62499F));
+  index.remove({"image 3.png"});
+  index.save(path_);
+  EXPECT_EQ(StoredIndex::open(path_).info().threshold->value, 0.625);
+}
+
 TEST_F(StoredIndexTest, IsReadAsItWasWritten) {
   auto items = items_of(0, kCount);
   items[0] = {"a, \"quoted\"\nname.png", "two, words"};

@@ -38,6 +38,39 @@ TEST_F(RoutesTest, GivesAnyItemThatIsNotRemoved) {
   }
 }
 
+TEST_F(RoutesTest, SaysWhatIsBelowTheThreshold) {
+  EXPECT_TRUE(Json::parse(get("/api/info").body).at("threshold").is_null());
+  const Json plain = Json::parse(get("/api/items/5/similar?k=4").body);
+  EXPECT_FALSE(plain.contains("accepted") || plain.contains("threshold"));
+  const Json& found = plain.at("results");
+  EXPECT_FALSE(found[0].contains("accepted"));
+  const double second = found[1].at("similarity");
+  ASSERT_GT(found[0].at("similarity").get<double>(), second);
+  ASSERT_GT(second, found[2].at("similarity").get<double>());
+  for (const auto& [threshold, count] :
+       {std::pair(second, 2), std::pair(1.0, 0), std::pair(-1.0, 4)}) {
+    SearchService service(SmallIndex::net(), small_limits());
+    ServedIndexes indexes;
+    indexes.push_back(std::make_unique<ServedIndex>(
+        ServedIndexOptions{.name = "index",
+                           .path = "",
+                           .threshold = IndexThreshold{threshold}},
+        small_.index(), FileMark{}, service));
+    Routes routes(indexes, metrics_, {});
+    EXPECT_EQ(Json::parse(get_of(routes, "/api/info").body).at("threshold"),
+              threshold);
+    const Json json =
+        Json::parse(get_of(routes, "/api/items/5/similar?k=4").body);
+    EXPECT_EQ(json.at("threshold"), threshold);
+    EXPECT_EQ(json.at("accepted"), count > 0);
+    ASSERT_EQ(json.at("results").size(), 4U);
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(json.at("results")[static_cast<size_t>(i)].at("accepted"),
+                i < count);
+    }
+  }
+}
+
 TEST_F(RoutesTest, SaysThatAnIndexIsEmpty) {
   StoredIndex index = small_.index();
   index.remove(small_.paths());

@@ -97,6 +97,11 @@ function makeHit(hit, rank, linkTo, signal) {
   part('.rank').textContent = rank;
   showName(part('.caption'), hit.label || hit.path.split('/').pop());
   part('.number').textContent = similarity;
+  if (hit.accepted === false) {
+    part('li').classList.add('unlike');
+    link.setAttribute('aria-label', `Below the threshold, ${
+        link.getAttribute('aria-label')}`);
+  }
   part('.bar span').style.width =
       `${100 * Math.min(1, Math.max(0, hit.similarity))}%`;
   load(part('img'), hit.image + kThumbnail, signal);
@@ -112,14 +117,26 @@ function commonLabel(results) {
   return [...counts].sort((a, b) => b[1] - a[1])[0];
 }
 
-function summary({ results, milliseconds }, filter) {
+// With a threshold: how many images are at least as similar.
+function accepted({ results, threshold }) {
+  const number = threshold.toFixed(3).replace('-', '\u2212');
+  const count = results.filter(hit => hit.accepted).length;
+  if (count === results.length) return '';
+  return count === 0
+      ? `Nothing like this here: all are below the threshold ${number}. `
+      : `${results.length - count} are below the threshold ${number}. `;
+}
+
+function summary(reply, filter) {
+  const { results, milliseconds, threshold } = reply;
   const total = results.length;
   if (total === 0) {
     return filter ? `No other image of class ${filter}.` : 'Nothing was found.';
   }
+  const decision = threshold === undefined ? '' : accepted(reply);
   const [label, count] = commonLabel(results);
   const share = filter || !label || total === 1
       ? '' : `, ${count === total ? 'all' : count} of class ${label}`;
-  return `${total} ${total === 1 ? 'image' : 'images'} in ` +
+  return decision + `${total} ${total === 1 ? 'image' : 'images'} in ` +
          `${Math.ceil(milliseconds)} ms${share}.`;
 }
