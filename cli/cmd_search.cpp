@@ -79,11 +79,11 @@ Json to_json(const std::vector<IndexAnswer>& answers, const StoredIndex& index,
 /// 0.6123"
 std::string unlike_text(const IndexAnswer& answer, const StoredIndex& index,
                         const IndexThreshold& threshold) {
-  const SearchHit& nearest = *std::max_element(
-      answer.hits.begin(), answer.hits.end(),
-      [](const SearchHit& a, const SearchHit& b) {
-        return a.similarity < b.similarity;
-      });
+  const SearchHit& nearest =
+      *std::max_element(answer.hits.begin(), answer.hits.end(),
+                        [](const SearchHit& a, const SearchHit& b) {
+                          return a.similarity < b.similarity;
+                        });
   return "nothing like this here: the nearest, " +
          printable(index.items().path(nearest.position)) + ", has " +
          format_fixed(static_cast<double>(nearest.similarity), 4) +
