@@ -20,7 +20,7 @@ struct Section {
   const char* former_id = "";  ///< What links to older pages name.
 };
 
-constexpr std::array<Section, 18> kSections = {{
+constexpr std::array<Section, 19> kSections = {{
     {"results", "Results",
      "What the last evaluation measured, each metric with its meaning.",
      results_section},
