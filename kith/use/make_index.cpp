@@ -102,10 +102,10 @@ std::optional<IndexThreshold> threshold_of(const MakeIndexOptions& options,
   auto threshold = threshold_for(options.threshold, source.model_hash(),
                                  options.source.source);
   if (!threshold) threshold = source.threshold();
-  if (threshold && options.kind.name == "ivf_pq") {
-    log_warning(
-        "similarities of an index of kind ivf_pq are approximate, and so is "
-        "what its threshold accepts");
+  const std::string& kind = options.kind.name;
+  if (threshold && (kind == "ivf_pq" || kind == "int8")) {
+    log_warning("similarities of an index of kind " + kind +
+                " are approximate, and so is what its threshold accepts");
   }
   return threshold;
 }
