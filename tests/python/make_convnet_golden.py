@@ -1,11 +1,9 @@
 """Writes tests/golden/convnet_*: small convolutional networks with random weights
 under the names of their source, what they make of pictures, and gradients.
 
-usage: python3 tests/python/make_convnet_golden.py TIMM TRANSFORMERS
+usage: python3 tests/python/make_convnet_golden.py [FAMILY]...
 
-TIMM and TRANSFORMERS are source trees. Made with torch 1.13, torchvision 0.14,
-timm 1.0.29.dev0 and transformers 5.16.0.dev0, whose modelling files run with
-stand-ins for the rest of that library (transformers_stub.py).
+Needs torchvision, timm and transformers; meta.json has the versions.
 
 Every network runs in float64 in evaluation mode. Picture i of the input is a
 formula, and the gradients are those of sum(map * m) + sum(token * t), where m and
@@ -25,7 +23,16 @@ import pathlib
 import sys
 
 import torch
+import timm
+import timm.models.convnext
+import timm.models.efficientnet
+import timm.models.mobilenetv3
+import timm.models.regnet
+import timm.models.resnet
 import torchvision
+import transformers
+from timm.models._efficientnet_blocks import SqueezeExcite
+from timm.models._efficientnet_builder import decode_arch_def, round_channels
 from torch import nn
 from torchvision.models.convnext import CNBlockConfig
 from torchvision.models.efficientnet import (EfficientNet, FusedMBConvConfig,
@@ -34,19 +41,6 @@ from torchvision.models.mobilenetv3 import InvertedResidualConfig, MobileNetV3
 from torchvision.models.regnet import BlockParams, RegNet
 from torchvision.models.resnet import BasicBlock, Bottleneck, ResNet
 
-sys.path.insert(0, sys.argv[1])
-import timm
-import timm.models.convnext
-import timm.models.efficientnet
-import timm.models.mobilenetv3
-import timm.models.regnet
-import timm.models.resnet
-from timm.models._efficientnet_blocks import SqueezeExcite
-from timm.models._efficientnet_builder import decode_arch_def, round_channels
-
-import transformers_stub
-
-TRANSFORMERS = sys.argv[2]
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
 SIZES = [(64, 64), (50, 71)]
 MOST = 300_000  # Bytes of weights.
@@ -141,9 +135,8 @@ def from_timm(item, model, run, **backbone):
 
 
 def from_transformers(item, model_type, kind, **values):
-    loaded = transformers_stub.load(TRANSFORMERS, model_type)
-    config = getattr(loaded, kind + "Config")(**values)
-    model = getattr(loaded, kind + "Model")(config)
+    config = getattr(transformers, kind + "Config")(**values)
+    model = getattr(transformers, kind + "Model")(config)
 
     def run(net, images):
         result = net(images)
@@ -158,7 +151,7 @@ def from_transformers(item, model_type, kind, **values):
         return [hidden, result.pooler_output]
 
     write(item + "_transformers", model, run,
-          {"source": "transformers 5.16.0.dev0",
+          {"source": f"transformers {transformers.__version__}",
            "config": {"model_type": model_type, **values}})
 
 
@@ -331,9 +324,9 @@ def regnets():
                       groups_width=8, layer_type="y")
 
 
+FAMILIES = {family.__name__: family for family in
+            (resnets, convnexts, efficientnets, mobilenets, regnets)}
+
 if __name__ == "__main__":
-    resnets()
-    convnexts()
-    efficientnets()
-    mobilenets()
-    regnets()
+    for chosen in sys.argv[1:] or FAMILIES:
+        FAMILIES[chosen]()

@@ -3,10 +3,9 @@ transformers and of the code that published them, small and with random weights.
 
 usage: python3 tests/python/make_network_golden.py [CASE]...
 
-Needs timm and transformers, and for the cases of original code PYTHONPATH with
-checkouts of dino, dinov2, dinov3, CLIP and unicom/unicom. Made with torch 1.13,
-torchvision 0.14, timm 1.0.29.dev0 and the models' own code of transformers
-5.16.0.dev0. Networks compute in float64, where their code lets them, with
+Needs timm, torchvision and transformers, and for the cases of original code
+PYTHONPATH with checkouts of dino, dinov2, dinov3, CLIP and unicom/unicom. meta.json
+has the versions. Networks compute in float64, where their code lets them, with
 weights that are float32.
 
 A case has weights.safetensors under the names that are published, a picture of
@@ -37,7 +36,10 @@ def case(make):
 
 def write(name, source, options, model, forward, rename=same_names,
           has_other=True):
-    write_case("vit", name, source, {**SHAPE, **options}, model, forward, SIZE,
+    package, _, rest = source.partition(" ")
+    version = getattr(sys.modules.get(package), "__version__", None)
+    write_case("vit", name, f"{package} {version} {rest}" if version else source,
+               {**SHAPE, **options}, model, forward, SIZE,
                OTHER if has_other else None, rename)
 
 
