@@ -55,8 +55,10 @@ std::string table_of(const std::vector<MeasuredSplit>& splits) {
 }  // namespace
 
 std::string measured_text(const ChosenCheckpoint& checkpoint) {
+  // From C++ a network may be of no file.
+  if (checkpoint.file.empty() || checkpoint.epoch < 0) return "";
   const auto run = RunFolder::of_checkpoint(checkpoint.file);
-  if (!run || checkpoint.epoch < 0) return "";
+  if (!run) return "";
   try {
     if (!path_exists(run->metrics())) return "";
     const auto splits =

@@ -18,6 +18,7 @@
 #include "tests/support/paths.h"
 #include "tests/support/pictures.h"
 #include "tests/support/published_sets.h"
+#include "tests/support/raw_tar.h"
 #include "tests/support/temp_dir.h"
 
 namespace kith {
@@ -152,6 +153,9 @@ class TypedSets : public ::testing::Test {
                   "label,path,split,is_query,is_gallery,x_1,x_2,y_1,y_2\n"
                   "3,a.png,validation,True,True,1,4,0,3\n"}},
                 "a.png");
+    write_files("webdataset",
+                {{"a.tar", raw_tar({{"a.json", R"({"a": 1})"}, {"a.png"}})}},
+                "a.png");
     write_files("gldv1",
                 {{"train.csv", "id,url,landmark_id\naaa,u,6\nbbb,u,7\n"}},
                 "train/aaa.jpg");
@@ -232,6 +236,8 @@ TEST_F(TypedSets, EqualThoseOfAConfiguration) {
       in_tree<CsvDataSet>("csv", ", rotate_classes: true",
                           {.rotate_classes = true}),
       in_tree<OmlDataSet>("oml", ", crop_boxes: true", {.crop_boxes = true}),
+      in_tree<WebDataset>("webdataset", ", label: json.a, test_fraction: 0.25",
+                          {.label = "json.a", .test_fraction = 0.25}),
       in_tree<GldV1DataSet>("gldv1", ", images: train, missing: skip",
                             {.images = "train", .missing = "skip"}),
       in_tree<GldV2DataSet>("gldv2", ", clean: false", {.clean = false}),

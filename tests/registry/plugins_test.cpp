@@ -13,6 +13,7 @@
 #include "kith/data/augment.h"
 #include "kith/data/corruption.h"
 #include "kith/data/data_set.h"
+#include "kith/eval/compression.h"
 #include "kith/eval/metric.h"
 #include "kith/eval/protocol.h"
 #include "kith/index/reranker.h"
@@ -124,6 +125,7 @@ Registries all_registries() {
           {"schedule_registry", part_names(schedule_registry())},
           {"metric_registry", part_names(metric_registry())},
           {"protocol_registry", part_names(protocol_registry())},
+          {"compression_registry", part_names(compression_registry())},
           {"vector_index_registry", part_names(vector_index_registry())},
           {"reranker_registry", part_names(reranker_registry())},
           {"figure_registry", part_names(figure_registry())}};
