@@ -18,6 +18,7 @@
 #include "tests/support/paths.h"
 #include "tests/support/pictures.h"
 #include "tests/support/published_sets.h"
+#include "tests/support/raw_images.h"
 #include "tests/support/raw_tar.h"
 #include "tests/support/temp_dir.h"
 
@@ -154,7 +155,8 @@ class TypedSets : public ::testing::Test {
                   "3,a.png,validation,True,True,1,4,0,3\n"}},
                 "a.png");
     write_files("webdataset",
-                {{"a.tar", raw_tar({{"a.json", R"({"a": 1})"}, {"a.png"}})}},
+                {{"a.tar", raw_tar({{"a.json", R"({"a": 1})"},
+                                    {"a.png", raw_png({.rows = {0, 0}})}})}},
                 "a.png");
     write_files("gldv1",
                 {{"train.csv", "id,url,landmark_id\naaa,u,6\nbbb,u,7\n"}},
