@@ -8,6 +8,7 @@
 
 #include "kith/core/log.h"
 #include "kith/core/path.h"
+#include "kith/data/image_files.h"
 #include "kith/image/decode.h"
 #include "kith/image/orientation.h"
 
@@ -41,12 +42,13 @@ std::string recognise(const std::string& path) {
     const std::string file = fs::path(path).filename().string();
     return file == "df.csv" || file == "df_with_bboxes.csv" ? "oml" : "csv";
   }
-  // "train/*.tar": any file with this end.
+  // "train/*.tar": any file with this end. Beside folders it is what they were
+  // unpacked from.
   const auto has = [&](const std::string& file) {
     const size_t star = file.find('*');
     if (star == std::string::npos) return path_exists(path + "/" + file);
     const std::string folder = path + "/" + file.substr(0, star);
-    if (!is_folder(folder)) return false;
+    if (!is_folder(folder) || !sub_folders(folder).empty()) return false;
     const std::vector<std::string> names = names_in(folder);
     return std::any_of(names.begin(), names.end(), [&](const auto& name) {
       return name.ends_with(file.substr(star + 1));

@@ -33,7 +33,7 @@ struct PublishedCounts {
 /// What a data set's class says of it, in its kTraits.
 struct DataSetTraits {
   /// A folder with all files of a row holds the data set, for open_data_set;
-  /// "*.tar" is any file with this end.
+  /// "*.tar" is any file with this end in a folder without folders.
   const char* layouts[4][4] = {};
   /// The protocol that results are published with.
   const char* protocol = "standard";

@@ -97,6 +97,16 @@ TEST_F(WebDatasetSet, TakesNamesOfClassesAndFoldersOfSplits) {
   EXPECT_THAT(splits(*set), ElementsAre("train", "validation"));
 }
 
+TEST_F(WebDatasetSet, IsNotWhatPicturesWereUnpackedFrom) {
+  write_shard("birds.tar", {{"wren/1.png", picture(1)}});
+  for (const char* name : {"wren", "owl"}) {
+    std::filesystem::create_directories(dir_.file(name));
+    dir_.write(std::string(name) + "/1.png", picture(1));
+  }
+  const auto set = open_data_set(dir_.path());
+  EXPECT_EQ(set->section().find("name")->scalar, "folder");
+}
+
 TEST_F(WebDatasetSet, TakesClassesFromJson) {
   write_shard("a.tar", {{"1.json", R"({"label": 4, "id": 1})"},
                         {"1.png", picture(1)},
