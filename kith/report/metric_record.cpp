@@ -71,4 +71,24 @@ std::vector<RecordedMetric> metrics_of(const std::vector<RunRecord>& runs) {
   return metrics;
 }
 
+std::vector<RecordedMetric> scored_metrics(
+    const std::vector<RunRecord>& runs,
+    const std::function<const std::map<std::string, double>*(const RunRecord&)>&
+        scored) {
+  std::vector<RecordedMetric> metrics;
+  std::set<std::string> seen;
+  for (const RunRecord& run : runs) {
+    const std::map<std::string, double>* found = scored(run);
+    if (found == nullptr) continue;
+    const auto add = [&](const RecordedMetric& metric) {
+      if (!found->contains(metric.name)) return;
+      if (seen.insert(metric.name).second) metrics.push_back(metric);
+    };
+    if (const RecordedMetric* main = main_metric(run)) add(*main);
+    for (const RecordedMetric& metric : run.metrics) add(metric);
+    for (const auto& [name, value] : *found) add(known_metric(name, value));
+  }
+  return metrics;
+}
+
 }  // namespace kith

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,5 +27,13 @@ std::string test_text(const RunRecord& run);
 
 /// The metrics of all runs, each once, by the order of the first run with it.
 std::vector<RecordedMetric> metrics_of(const std::vector<RunRecord>& runs);
+
+/// Those that pictures or vectors of another form were scored by: of some run
+/// the main one first, and those that no evaluation in training had last.
+/// `scored` gives such metrics of a run; null if it has none.
+std::vector<RecordedMetric> scored_metrics(
+    const std::vector<RunRecord>& runs,
+    const std::function<const std::map<std::string, double>*(const RunRecord&)>&
+        scored);
 
 }  // namespace kith

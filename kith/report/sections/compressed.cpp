@@ -1,7 +1,6 @@
 // What is found among smaller vectors, for the bytes that they take.
 
 #include <cmath>
-#include <set>
 
 #include "kith/chart/mark_chart.h"
 #include "kith/chart/svg.h"
@@ -17,25 +16,6 @@ double compressed_value(const EvalMetrics::Compressed& one,
                         const std::string& metric) {
   const auto found = one.metrics.find(metric);
   return found == one.metrics.end() ? NAN : found->second;
-}
-
-/// The metrics that some form was scored by, the main one of its run first.
-std::vector<RecordedMetric> compressed_metrics(const Report& report) {
-  std::vector<RecordedMetric> metrics;
-  std::set<std::string> seen;
-  for (const RunRecord& run : report.runs) {
-    if (run.compressed.empty()) continue;
-    const std::map<std::string, double>& scored =
-        run.compressed.front().metrics;
-    const auto add = [&](const RecordedMetric& metric) {
-      if (!scored.contains(metric.name)) return;
-      if (seen.insert(metric.name).second) metrics.push_back(metric);
-    };
-    if (const RecordedMetric* main = main_metric(run)) add(*main);
-    for (const RecordedMetric& metric : run.metrics) add(metric);
-    for (const auto& [name, value] : scored) add(known_metric(name, value));
-  }
-  return metrics;
 }
 
 std::string bytes_chart(const Report& report, const RecordedMetric& metric) {
@@ -90,7 +70,11 @@ std::string compressed_table(const RunRecord& run,
 }  // namespace
 
 std::string compressed_section(const Report& report) {
-  const std::vector<RecordedMetric> metrics = compressed_metrics(report);
+  const std::vector<RecordedMetric> metrics =
+      scored_metrics(report.runs, [](const RunRecord& run) {
+        return run.compressed.empty() ? nullptr
+                                      : &run.compressed.front().metrics;
+      });
   if (metrics.empty()) return "";
   std::string html = bytes_chart(report, metrics.front());
   for (size_t run = 0; run < report.runs.size(); ++run) {

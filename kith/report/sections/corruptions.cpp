@@ -98,26 +98,6 @@ std::string corruption_table(const Report& report, const std::string& label,
   return html_table(table);
 }
 
-/// The metrics that the images of some run were scored by, the main one first
-/// and those that no evaluation in training had last.
-std::vector<RecordedMetric> scored_metrics(const Report& report) {
-  std::vector<RecordedMetric> metrics;
-  std::set<std::string> seen;
-  for (const RunRecord& run : report.runs) {
-    if (run.corruptions.empty()) continue;
-    const std::map<std::string, double>& scored =
-        run.corruptions.front().metrics;
-    const auto add = [&](const RecordedMetric& metric) {
-      if (!scored.contains(metric.name)) return;
-      if (seen.insert(metric.name).second) metrics.push_back(metric);
-    };
-    if (const RecordedMetric* main = main_metric(run)) add(*main);
-    for (const RecordedMetric& metric : run.metrics) add(metric);
-    for (const auto& [name, value] : scored) add(known_metric(name, value));
-  }
-  return metrics;
-}
-
 const char* const kNote =
     "Small: the difference to the images as they are; of percentages in "
     "points.";
@@ -153,7 +133,11 @@ std::string tables_of_several(const Report& report,
 }  // namespace
 
 std::string corruptions_section(const Report& report) {
-  const std::vector<RecordedMetric> metrics = scored_metrics(report);
+  const std::vector<RecordedMetric> metrics =
+      scored_metrics(report.runs, [](const RunRecord& run) {
+        return run.corruptions.empty() ? nullptr
+                                       : &run.corruptions.front().metrics;
+      });
   if (metrics.empty()) return "";
   return "<div class=\"corruptions\">\n" +
          (report.runs.size() == 1 ? table_of_one(report, metrics)
