@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 
 #include <torch/torch.h>
 
@@ -19,6 +20,10 @@ Relevance::Relevance(const Scored& scored)
   if (!self_.defined() && !scored.gallery.defined()) {
     self_ = torch::arange(queries_, at::kLong);
   }
+  if (self_.defined()) {
+    self_ = self_.contiguous();
+    own_ = self_.data_ptr<int64_t>();
+  }
   if (!lists_.empty()) {
     TORCH_CHECK_VALUE(
         static_cast<int64_t>(lists_.positives.size()) == queries_ &&
@@ -34,13 +39,21 @@ Relevance::Relevance(const Scored& scored)
   std::iota(order_.begin(), order_.end(), 0);
   std::stable_sort(order_.begin(), order_.end(),
                    [&](int64_t a, int64_t b) { return label[a] < label[b]; });
+  std::unordered_map<int64_t, std::span<const int64_t>> class_items;
   for (size_t begin = 0; begin < order_.size();) {
     size_t end = begin;
     while (end < order_.size() && label[order_[end]] == label[order_[begin]]) {
       ++end;
     }
-    class_items_[label[order_[begin]]] = {order_.data() + begin, end - begin};
+    class_items[label[order_[begin]]] = {order_.data() + begin, end - begin};
     begin = end;
+  }
+  const int64_t* query_label = query_labels_.data_ptr<int64_t>();
+  members_.reserve(static_cast<size_t>(queries_));
+  for (int64_t q = 0; q < queries_; ++q) {
+    const auto found = class_items.find(query_label[q]);
+    members_.push_back(found == class_items.end() ? std::span<const int64_t>()
+                                                  : found->second);
   }
 }
 
@@ -49,25 +62,22 @@ bool Relevance::self_excluded() const {
 }
 
 int64_t Relevance::own(int64_t query) const {
-  return self_.defined() ? self_.data_ptr<int64_t>()[query] : -1;
+  return own_ != nullptr ? own_[query] : -1;
 }
 
 std::span<const int64_t> Relevance::members(int64_t query) const {
-  if (!lists_.empty()) return lists_.positives[static_cast<size_t>(query)];
-  const auto found =
-      class_items_.find(query_labels_.data_ptr<int64_t>()[query]);
-  return found == class_items_.end() ? std::span<const int64_t>()
-                                     : found->second;
+  const auto at = static_cast<size_t>(query);
+  return lists_.empty() ? members_[at] : lists_.positives[at];
 }
 
 bool Relevance::is_own_positive(int64_t query) const {
   const int64_t position = own(query);
   if (position < 0) return false;
-  if (lists_.empty()) {
-    return gallery_labels_.data_ptr<int64_t>()[position] ==
-           query_labels_.data_ptr<int64_t>()[query];
-  }
   const auto items = members(query);
+  // Those of a label are in rising order.
+  if (lists_.empty()) {
+    return std::binary_search(items.begin(), items.end(), position);
+  }
   return std::find(items.begin(), items.end(), position) != items.end();
 }
 

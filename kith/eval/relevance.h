@@ -1,7 +1,6 @@
 #pragma once
 
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "kith/eval/scored.h"
@@ -40,10 +39,12 @@ class Relevance {
   Tensor query_labels_;
   Tensor gallery_labels_;
   Tensor self_;
+  const int64_t* own_ = nullptr;  ///< [Q] self_'s; null: undefined.
   int64_t queries_ = 0;
   int64_t gallery_ = 0;
   std::vector<int64_t> order_;  ///< Gallery positions, class after class.
-  std::unordered_map<int64_t, std::span<const int64_t>> class_items_;
+  /// [Q] Of each query's label, in rising order.
+  std::vector<std::span<const int64_t>> members_;
 };
 
 /// Positives and junk of queries from `first` on: at most `most_queries` of

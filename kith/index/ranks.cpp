@@ -125,15 +125,16 @@ Wanted sorted_pairs(const int64_t* offsets, int64_t queries,
     }
   });
   wanted.offsets = torch::empty({queries + 1}, at::kLong);
-  for (int64_t q = 0; q <= queries; ++q) {
-    wanted.offsets.data_ptr<int64_t>()[q] = offsets[q] - base;
-  }
+  auto* offset = wanted.offsets.data_ptr<int64_t>();
+  for (int64_t q = 0; q <= queries; ++q) offset[q] = offsets[q] - base;
   wanted.threshold = torch::empty({count}, at::kFloat);
   wanted.item = torch::empty({count}, at::kLong);
+  auto* threshold = wanted.threshold.data_ptr<float>();
+  auto* item = wanted.item.data_ptr<int64_t>();
   for (int64_t i = 0; i < count; ++i) {
     const int64_t from = wanted.place[static_cast<size_t>(i)];
-    wanted.threshold.data_ptr<float>()[i] = s[from];
-    wanted.item.data_ptr<int64_t>()[i] = items[from];
+    threshold[i] = s[from];
+    item[i] = items[from];
   }
   wanted.count = torch::zeros({count}, at::kLong);
   return wanted;

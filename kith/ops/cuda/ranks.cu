@@ -1,6 +1,9 @@
-// Counting on the GPU: a block of threads for a query. Each item is placed
-// among the wanted ones by a binary search; how many items have each place is
-// counted in shared memory, or in the result itself if there are too many.
+// Counting on the GPU: a block of threads for a query. A few wanted items are
+// held in registers, and each item is compared with all of them. Among more it
+// is placed by a binary search; how many items have each place is counted in
+// shared memory, or in the result itself if there are too many.
+
+#include <math_constants.h>
 
 #include "kith/ops/cuda/launch.cuh"
 #include "kith/ops/exact_dot.h"
@@ -9,6 +12,8 @@
 namespace kith {
 namespace {
 
+constexpr int kWarp = 32;
+constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kThreads = 256;
 /// Wanted items up to which the places are counted in shared memory.
 constexpr int64_t kShared = 2048;
@@ -60,12 +65,89 @@ __device__ int64_t place_of(const RankBlock& block, int64_t query, int64_t item,
   return place;
 }
 
-__global__ void count_kernel(RankBlock block, int64_t first) {
+/// Items that a thread takes at a time, 16 bytes of similarities.
+constexpr int kAtOnce = 4;
+struct alignas(16) Four {
+  float s[kAtOnce];
+};
+
+/// Calls f(item, similarity) with each item of a query's row; by all threads.
+template <class F>
+__device__ void each_item(const RankBlock& block, const float* row,
+                          const F& f) {
+  const bool aligned = reinterpret_cast<uintptr_t>(row) % sizeof(Four) == 0;
+  const int64_t whole = aligned ? block.items / kAtOnce * kAtOnce : 0;
+  for (int64_t item = threadIdx.x * kAtOnce; item < whole;
+       item += kThreads * kAtOnce) {
+    const Four four = *reinterpret_cast<const Four*>(row + item);
+    KITH_UNROLL
+    for (int i = 0; i < kAtOnce; ++i) f(item + i, four.s[i]);
+  }
+  for (int64_t item = whole + threadIdx.x; item < block.items;
+       item += kThreads) {
+    f(item, row[item]);
+  }
+}
+
+/// Counts for a query with at most `few` wanted items. `above[j]` are the items
+/// that are nearer than the j-th of them, so those of a place are a difference.
+template <int few>
+__device__ void count_few(const RankBlock& block, int64_t query, int64_t begin,
+                          int wanted) {
+  __shared__ int sums[few + 1];
+  if (threadIdx.x <= few) sums[threadIdx.x] = 0;
+  __syncthreads();
+  const float slack = block.slack[query];
+  float threshold[few];
+  int above[few] = {};
+  KITH_UNROLL
+  for (int j = 0; j < few; ++j) {
+    threshold[j] = j < wanted ? block.threshold[begin + j] : CUDART_INF_F;
+  }
+  // The item itself is not counted, wherever it is among these.
+  const int64_t skip =
+      block.exclude == nullptr ? -1 : block.exclude[query] - block.item0;
+  const float* row = block.similarity + query * block.query_stride;
+  each_item(block, row, [&](int64_t item, float s) {
+    const float low = s - slack;
+    const float high = s + slack;
+    if (threshold[0] > high || item == skip) return;
+    bool is_open = false;
+    KITH_UNROLL
+    for (int j = 0; j < few; ++j) {
+      is_open |= threshold[j] >= low && threshold[j] <= high;
+    }
+    if (!is_open) {
+      KITH_UNROLL
+      for (int j = 0; j < few; ++j) above[j] += threshold[j] < low;
+      return;
+    }
+    const int64_t place = place_of(block, query, item, begin, wanted);
+    KITH_UNROLL
+    for (int j = 0; j < few; ++j) above[j] += j < place;
+  });
+  KITH_UNROLL
+  for (int j = 0; j < few; ++j) {
+    int sum = above[j];
+    for (int step = kWarp / 2; step > 0; step /= 2) {
+      sum += __shfl_xor_sync(kAllLanes, sum, step);
+    }
+    if (threadIdx.x % kWarp == 0) atomicAdd(&sums[j], sum);
+  }
+  __syncthreads();
+  const int j = threadIdx.x;
+  if (j < wanted) block.count[begin + j] += sums[j] - sums[j + 1];
+}
+
+__global__ void __launch_bounds__(kThreads)
+    count_kernel(RankBlock block, int64_t first) {
   __shared__ int places[kShared];
   const int64_t query = first + blockIdx.x;
   const int64_t begin = block.offsets[query];
   const int64_t wanted = block.offsets[query + 1] - begin;
   if (wanted == 0) return;
+  if (wanted <= 4) return count_few<4>(block, query, begin, wanted);
+  if (wanted <= 16) return count_few<16>(block, query, begin, wanted);
   const bool shared = wanted <= kShared;
   if (shared) {
     for (int64_t i = threadIdx.x; i < wanted; i += kThreads) places[i] = 0;
