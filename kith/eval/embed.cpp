@@ -1,6 +1,7 @@
 #include "kith/eval/embed.h"
 
 #include <limits>
+#include <utility>
 
 #include <torch/torch.h>
 
@@ -13,6 +14,7 @@
 #include "kith/models/conv_norm.h"
 #include "kith/ops/kept_memory.h"
 #include "kith/ops/pairwise.h"
+#include "kith/ops/stream.h"
 #include "kith/ops/upload.h"
 
 namespace kith {
@@ -42,16 +44,20 @@ Tensor embed_plain(EmbeddingNet& net, const DataSet& data,
   };
   // The last one is filled up unless it is the only one, whoever has it.
   const int64_t usual = share.all_batches > 1 ? options.batch : 0;
-  Loader loader(share.batches, load, options.loader);
+  Loader loader(share.batches, load, loader_for(net, options));
   progress.start("embed", share.all_images);
   std::vector<Tensor> parts;
+  // A GPU is given the next batch while it works on one, and no more: each
+  // takes memory there.
+  StreamPoint before, last;
   int64_t done = 0;
   while (loader.remaining() > 0) {
     const Batch batch = next_batch(loader, options.times);
     const Upload pixels(pixels_of(batch.parts.front()), net.device());
     parts.push_back(forward_pixels(net, pixels.get(), usual, options.pooled));
-    // The GPU has read the batch's memory before it goes to the next one.
-    pixels.wait();
+    std::exchange(before, std::exchange(last, StreamPoint(net.device())))
+        .reach();
+    finish_copy(pixels, options.times);
     done += batch.count();
     progress.advance(share.done_by_all(done), "");
   }

@@ -45,7 +45,7 @@ void embed_rounds(EmbeddingNet& net, const DataSet& data,
   Communicator& ranks = or_alone(options.ranks);
   // Enough batches that starting the loader anew costs nothing; as many for
   // each rank.
-  constexpr int64_t kBatches = 32;
+  constexpr int64_t kBatches = 64;
   const int64_t block = options.batch * kBatches;
   const int64_t round = block * ranks.size();
   progress.start("embed", std::ssize(indices));

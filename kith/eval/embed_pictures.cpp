@@ -5,6 +5,7 @@
 
 #include <torch/torch.h>
 
+#include "kith/core/timer.h"
 #include "kith/ops/pairwise.h"
 #include "kith/ops/upload.h"
 
@@ -55,7 +56,7 @@ class Sums {
         if (options_.descriptor.flip) {
           add(here, upload.get().flip({2}), usual(pass));
         }
-        upload.wait();
+        finish_copy(upload, options_.times);
       }
     }
   }
@@ -99,6 +100,18 @@ int64_t images_a_batch(const InputOptions& input, const EmbedOptions& options) {
       1, std::min(options.batch, std::max(options.loader.threads, fit)));
 }
 
+LoaderOptions loader_for(const EmbeddingNet& net, const EmbedOptions& options) {
+  LoaderOptions loader = options.loader;
+  if (net.device().is_cuda()) loader.allocate = page_locked;
+  return loader;
+}
+
+void finish_copy(const Upload& pixels, EmbedTimes* times) {
+  const Timer timer;
+  pixels.wait();
+  if (times != nullptr) times->copying += timer.seconds();
+}
+
 Tensor forward_pixels(EmbeddingNet& net, const Tensor& pixels, int64_t usual,
                       bool pooled) {
   const auto forward = [&](const Tensor& x) {
@@ -119,7 +132,7 @@ Tensor embed_pictures(EmbeddingNet& net, const DataSet& data,
     return pictures_of(net, data, options, index);
   };
   Sums sums(net, options, share);
-  Loader loader(share.batches, load, options.loader);
+  Loader loader(share.batches, load, loader_for(net, options));
   progress.start("embed", share.all_images);
   for (int64_t done = 0; loader.remaining() > 0;) {
     const Batch batch = next_batch(loader, options.times);

@@ -10,6 +10,16 @@
 
 namespace kith {
 
+class Upload;
+
+/// How pictures are loaded: for a network on a GPU into page-locked memory,
+/// from which they are copied several times as fast.
+LoaderOptions loader_for(const EmbeddingNet& net, const EmbedOptions& options);
+
+/// Waits until a GPU has read a batch's memory, which then goes to the next
+/// one. `times`, unless it is null, gets the wait.
+void finish_copy(const Upload& pixels, EmbedTimes* times);
+
 /// Embeddings of pixels [N, H, W, C], or what their linear layer is given if
 /// `pooled`. On a GPU a batch that is smaller than the `usual` one is filled
 /// up: preparing convolutions for another shape takes seconds.

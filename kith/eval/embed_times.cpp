@@ -6,15 +6,22 @@
 namespace kith {
 
 std::string EmbedTimes::bound() const {
-  return waiting > seconds / 2 ? "decoding" : "the network";
+  if (waiting > seconds / 2) return "decoding";
+  return copying > seconds / 2 ? "copies to the GPU" : "the network";
 }
 
 std::string EmbedTimes::text() const {
-  const double share = seconds > 0 ? 100 * waiting / seconds : 0;
+  const auto percent = [&](double part) {
+    return format_fixed(seconds > 0 ? 100 * part / seconds : 0, 0) + "%";
+  };
   const double rate = seconds > 0 ? static_cast<double>(images) / seconds : 0;
   return std::to_string(images) + " images in " + duration_text(seconds) +
          ", " + format_fixed(rate, 0) + " images/s; bound by " + bound() +
-         " (" + format_fixed(share, 0) + "% of the time waiting for pictures)";
+         " (" + percent(waiting) + " of the time waiting for pictures" +
+         (200 * copying >= seconds && copying > 0
+              ? ", " + percent(copying) + " for copies to the GPU"
+              : "") +
+         ")";
 }
 
 Batch next_batch(Loader& loader, EmbedTimes* times) {

@@ -11,13 +11,14 @@ namespace kith {
 struct EmbedTimes {
   int64_t images = 0;  ///< Of all ranks.
   double seconds = 0;  ///< From the first image to the last embedding.
-  double waiting = 0;  ///< Of them for pictures that were not decoded yet.
+  double waiting = 0;  ///< Of them for pictures that were not decoded yet,
+  double copying = 0;  ///< and for copies of pictures to a GPU.
 
-  /// Which of the two the time goes to: "decoding" if the network waited for
-  /// pictures more than half of the time, else "the network".
+  /// What the time goes to: "decoding" if most of it was waited for pictures,
+  /// "copies to the GPU" if for those, else "the network".
   std::string bound() const;
   /// "8122 images in 3.1 s, 2620 images/s; bound by the network (2% of the
-  /// time waiting for pictures)"
+  /// time waiting for pictures, 1% for copies to the GPU)"
   std::string text() const;
 };
 

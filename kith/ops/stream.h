@@ -20,6 +20,9 @@ class StreamPoint {
   /// What this thread starts on the device from now on waits for the point.
   void wait() const;
 
+  /// Returns when the work before the point is done.
+  void reach() const;
+
  private:
   std::shared_ptr<void> event_;  ///< Null: nothing to wait for.
 };

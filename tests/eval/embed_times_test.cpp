@@ -19,6 +19,10 @@ TEST(EmbedTimes, SayWhatTheTimeGoesTo) {
   EXPECT_EQ((EmbedTimes{100, 10, 9.5}.text()),
             "100 images in 10.0 s, 10 images/s; bound by decoding (95% of the "
             "time waiting for pictures)");
+  EXPECT_EQ(
+      (EmbedTimes{100, 10, 1, 6}.text()),
+      "100 images in 10.0 s, 10 images/s; bound by copies to the GPU (10% "
+      "of the time waiting for pictures, 60% for copies to the GPU)");
   EXPECT_EQ(EmbedTimes().text(),
             "0 images in 0.0 ms, 0 images/s; bound by the network (0% of the "
             "time waiting for pictures)");

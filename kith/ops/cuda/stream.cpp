@@ -25,6 +25,10 @@ void StreamPoint::wait() const {
   event.block(c10::cuda::getCurrentCUDAStream(event.device_index()));
 }
 
+void StreamPoint::reach() const {
+  if (event_) static_cast<at::cuda::CUDAEvent*>(event_.get())->synchronize();
+}
+
 OwnStream::OwnStream(c10::Device device)
     : guard_(nullptr,
              [](void* guard) { delete static_cast<CUDAStreamGuard*>(guard); }) {

@@ -5,6 +5,8 @@ namespace kith {
 StreamPoint::StreamPoint(c10::Device) {}
 void StreamPoint::wait() const {}
 
+void StreamPoint::reach() const {}
+
 OwnStream::OwnStream(c10::Device) : guard_(nullptr, [](void*) {}) {}
 OwnStream::~OwnStream() = default;
 
