@@ -258,6 +258,14 @@ ConfigNode timm_backbone(const PublishedConfig& config) {
   const ConfigNode difference =
       timm_difference(backbone_registry().own_name(base));
   if (difference.is_map()) merge_config(section, difference);
+  // Classes of CLIP's networks are their projection.
+  const ConfigNode all =
+      backbone_registry().complete(section, "model.backbone");
+  const ConfigNode* projection = all.find("projection");
+  if (config.integer("num_classes", 1) == 0 && projection != nullptr &&
+      projection->scalar != "0") {
+    section.set("projection", ConfigNode::text("0"));
+  }
   return section;
 }
 

@@ -107,6 +107,19 @@ TEST_F(PublishedNetworkTest, OfTimmIsTheNetworkOfTimm) {
       Not(HasSubstr("interpolation")));
 }
 
+// What timm.create_model(NAME, num_classes=0) saves.
+TEST_F(PublishedNetworkTest, OfTimmWithoutClassesHasNoProjection) {
+  const auto without = [&](const std::string& name) {
+    return to_yaml(
+        read(R"({"architecture": ")" + name + R"(", "num_classes": 0})")
+            .backbone);
+  };
+  EXPECT_EQ(without("vit_base_patch16_clip_224"),
+            "name: vit_base_patch16_clip_224\nprojection: 0\n");
+  EXPECT_EQ(without("resnet50"), "name: resnet50\n");
+  EXPECT_EQ(without("vit_base_patch16_224"), "name: vit_base_patch16_224\n");
+}
+
 TEST_F(PublishedNetworkTest, TheUsersOwnWordsCount) {
   const std::string timm =
       R"({"architecture": "nobody_knows",
