@@ -4,15 +4,17 @@
   training   kith: images a second of `kith train`, from the median of its warm
              steps: JPEG files decoded, random crops, the network with GeM or
              class token and 512 dimensions, RS@k, Adam; in chunks.
-             PyTorch: forward and backward of torchvision's network without its
-             last layer, on one chunk that is there; no files, loss, optimiser.
+             PyTorch: forward and backward of torchvision's or timm's network
+             without its last layer, on one chunk that is there; no files, no
+             loss, no optimiser.
   inference  kith: `kith embed`, the time of a long list less that of a short
              one, with decoding and resizing the files and writing embeddings.
              PyTorch: the compiled network in eval() on a batch that is there.
 
 Both compute in bfloat16 (PyTorch: autocast, channels last; on a CPU float32)
-and keep the statistics of batch norm. One process of PyTorch a network, then kith, on the
-same GPU; each number is the median of --repeat runs (default: one).
+and keep the statistics of batch norm. One process of PyTorch a network, then
+kith, on the same GPU; each number is the median of --repeat runs (default:
+one).
 """
 
 import argparse
@@ -37,6 +39,7 @@ class Network:
     steps: int  # of kith's training
     images: int  # of kith's embedding
     pooling: str
+    library: str = "torchvision"  # or timm; kith has both's names
     size: int = 224
 
 
@@ -45,6 +48,18 @@ NETWORKS = {
     "resnet50": Network(1600, 400, 24, 40000, "gem"),
     "vit_b_16": Network(400, 200, 50, 16000, "class_token"),
 }
+# Vision transformers of other widths, run where they are named (--only).
+MORE = {
+    "vit_tiny_patch16_224": Network(400, 400, 60, 40000, "class_token",
+                                    "timm"),
+    "vit_small_patch16_224": Network(400, 400, 50, 30000, "class_token",
+                                     "timm"),
+    "vit_base_patch16_224": Network(400, 200, 40, 16000, "class_token",
+                                    "timm"),
+    "vit_large_patch16_224": Network(200, 100, 30, 6000, "class_token",
+                                     "timm"),
+}
+ALL = NETWORKS | MORE
 WARM_UP = 3  # steps, in which a GPU prepares itself
 PER_CLASS = 4
 
@@ -57,8 +72,10 @@ def parse_arguments():
     parser.add_argument("--data", metavar="FOLDER", type=pathlib.Path,
                         help="with dataset.csv (path,label,split) and its "
                         "images;\nwithout it photographs are made")
-    parser.add_argument("--only", choices=list(NETWORKS), action="append",
-                        help="this network; may be repeated")
+    parser.add_argument("--only", choices=list(ALL), action="append",
+                        metavar="NAME", help="this network; may be repeated: "
+                        + ", ".join(NETWORKS) + ";\nand with timm "
+                        + ", ".join(MORE))
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--steps", type=int,
                         help="of a training (default: about 10 s of an H200)")
@@ -72,7 +89,7 @@ def parse_arguments():
                         help="a few pictures of 64 px: tries this program")
     parser.add_argument("--self-test", action="store_true",
                         help="tries what needs neither kith nor PyTorch")
-    parser.add_argument("--torch", choices=list(NETWORKS),
+    parser.add_argument("--torch", choices=list(ALL),
                         help=argparse.SUPPRESS)  # one run of PyTorch's side
     args = parser.parse_args()
     for name in ("repeat", "steps", "images"):
@@ -87,7 +104,7 @@ def parse_arguments():
 
 def network_of(name, args):
     """What is run, by the options."""
-    network = dataclasses.replace(NETWORKS[name])
+    network = dataclasses.replace(ALL[name])
     if args.small:
         network = dataclasses.replace(network, batch=16, chunk=8, steps=6,
                                       images=32)
@@ -106,8 +123,12 @@ def say(text):
 
 def torch_network(name, device):
     import torch
-    import torchvision
-    network = getattr(torchvision.models, name)(weights=None)
+    if ALL[name].library == "timm":
+        import timm
+        network = timm.create_model(name, num_classes=0)
+    else:
+        import torchvision
+        network = getattr(torchvision.models, name)(weights=None)
     for last in ("fc", "classifier", "heads"):
         if hasattr(network, last):
             setattr(network, last, torch.nn.Identity())
