@@ -25,6 +25,10 @@ struct BlockPlan {
   bool keep = false;  ///< The budget holds all blocks, for the second walk.
 };
 
+/// The longest edge of a block without virtual examples; `edge` as in
+/// BlockLimits.
+int64_t most_in_block(int64_t edge, bool on_gpu);
+
 /// Blocks of equal edges that the budget holds.
 BlockPlan plan_blocks(const RowSides& sides, const BlockLimits& limits);
 

@@ -37,7 +37,8 @@ class Walk {
         euclidean_(loss.euclidean && !input.mixed.defined()),
         cuda_(input.rows.is_cuda()),
         options_(input.rows.options().requires_grad(false)),
-        sides_(input, euclidean_) {
+        sides_(input, euclidean_,
+               [&](const RowSides& sides) { multiply_ahead(sides, input); }) {
     if (is_divided(input)) share_.emplace(sides_.rows->set, *input.lanes);
     if constexpr (sizeof(T) == sizeof(float)) {
       kernels_ = cuda_ ? loss.cuda_float : loss.cpu_float;
@@ -60,6 +61,8 @@ class Walk {
                              .lanes = share_ ? share_->lanes() : Lanes()});
     kept_.resize(blocks_.keep ? blocks_.rows.size() * blocks_.columns.size()
                               : 0);
+    if (kept_.size() == 1) kept_[0] = ahead_;
+    ahead_ = Tensor();
   }
 
   RowOutput run() {
@@ -152,6 +155,23 @@ class Walk {
       // Pairs within classes of the examples, which the items' are mixed from.
       real_slots_ = torch::empty({sides_.example_ranges.slots}, options_);
     }
+  }
+
+  /// A small batch on a GPU: queues the product of all with all while the host
+  /// still waits to hear how large the classes are, for launches take longer
+  /// than most of its kernels.
+  void multiply_ahead(const RowSides& sides, const RowInput& input) {
+    const int64_t count = sides.rows->set.examples;
+    const Stretch all{0, count, 0, count};
+    const bool is_small = count * count * int64_t{sizeof(T)} <= budget() / 2;
+    if (!cuda_ || !with_gradient_ || input.mixed.defined() ||
+        is_divided(input) || !is_small ||
+        count > most_in_block(limits_.edge, /*on_gpu=*/true)) {
+      return;
+    }
+    const ProductPrecision precision(limits_.tf32);
+    Tensor s = buffer(count, count, ahead_);
+    sides.similarities(all, all, s);
   }
 
   int64_t budget() const { return limits_.memory_mb << 20; }
@@ -320,17 +340,39 @@ class Walk {
   }
 
   void first_walk() {
+    const bool symmetric = stands_for_transpose();
     for (size_t a = 0; a < blocks_.rows.size(); ++a) {
-      for (size_t b = 0; b < blocks_.columns.size(); ++b) {
+      for (size_t b = symmetric ? a : 0; b < blocks_.columns.size(); ++b) {
         const Stretch& i = blocks_.rows[a];
         const Stretch& j = blocks_.columns[b];
         const Tensor s = mixed_block(products(a, b), i, j);
         const Tile<T> t = tile(s, i.item_begin, j.item_begin);
-        in_parallel(t.rows, 16, [&](const RowLaunch& l) {
-          kernels_.absorb(loss_.params, table_, t, l);
-        });
+        absorb(t);
+        if (symmetric && a != b) absorb_transpose(s, t);
       }
     }
+  }
+
+  /// Whether a block off the diagonal is taken in by its rows and its columns.
+  bool stands_for_transpose() const {
+    return !sides_.columns && !share_ && (!cuda_ || sizes_.scratch == 0);
+  }
+
+  void absorb(const Tile<T>& t) {
+    in_parallel(t.rows, 16, [&](const RowLaunch& l) {
+      kernels_.absorb(loss_.params, table_, t, l);
+    });
+  }
+
+  void absorb_transpose(const Tensor& s, const Tile<T>& t) {
+    if (cuda_) {
+      kernels_.absorb_columns(loss_.params, table_, t,
+                              {0, t.cols, current_stream()});
+      return;
+    }
+    Tensor turned = buffer(t.cols, t.rows, turned_);
+    turned.copy_(s.t());
+    absorb(tile(turned, t.col0, t.row0));
   }
 
   void second_walk() {
@@ -408,6 +450,7 @@ class Walk {
   bool euclidean_;
   bool cuda_;
   at::TensorOptions options_;
+  Tensor ahead_;  ///< The product of all with all, until it is known to fit.
   RowSides sides_;
   std::optional<RowShare> share_;  ///< None: it walks all, in one lane.
   RowKernels<T> kernels_;
@@ -419,7 +462,7 @@ class Walk {
   // What table_ points to, and buffers.
   Tensor similarity_, gradient_, notes_, fields_, value_;
   Tensor slopes_;
-  Tensor shares_, totals_, real_slots_, block_, mixed_;
+  Tensor shares_, totals_, real_slots_, block_, mixed_, turned_;
 };
 
 RowOutput run_typed(const RowLoss& loss, const RowInput& input,

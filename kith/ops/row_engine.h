@@ -95,14 +95,15 @@ struct RowOutput {
 /// similarities:
 ///
 ///     S = X_I X_J^T                  first walk: what each row must know
-///     W_IJ = dL/dS_IJ + dL/dS_JI^T   second walk, blocks I <= J
+///     W_IJ = dL/dS_IJ + dL/dS_JI^T   second walk
 ///     dX_I += W_IJ X_J,  dX_J += W_IJ^T X_I
 ///
-/// Since S is symmetric a block of the second walk serves its rows and its
-/// columns: 2.5 products of M x M x D in all, 2 where all blocks fit into the
-/// budget and are kept. With a database the second walk takes all blocks, rows'
-/// side only. Extra memory is the budget and O(M D); errors say what to change
-/// if the classes' tables do not fit.
+/// Since S is symmetric a block I <= J serves its rows and its columns: 2
+/// products of M x M x D in all, 1.5 where all blocks fit into the budget and
+/// are kept. With a database both walks take all blocks, rows' side only, and
+/// on a GPU the first walk does for losses that count in bins. Extra memory is
+/// the budget and O(M D); errors say what to change if the classes' tables do
+/// not fit.
 ///
 /// Several lanes: every rank knows all vectors and labels. It walks the rows of
 /// its lanes over all columns; what the rows then know (fields and notes) is

@@ -12,10 +12,9 @@
 namespace kith {
 namespace {
 
-/// Slots, the largest class and the classes of one, which may be on a GPU.
+/// Slots, the largest class and the classes of one.
 void set_facts(ClassRanges& ranges, const Tensor& facts) {
-  const Tensor here = facts.cpu();
-  const int64_t* fact = here.data_ptr<int64_t>();
+  const int64_t* fact = facts.data_ptr<int64_t>();
   ranges.slots = fact[0];
   ranges.largest = fact[1];
   ranges.alone = fact[2];
@@ -222,7 +221,8 @@ ClassRanges class_ranges(const Tensor& row_labels,
   const Tensor ends = sizes.cumsum(0);
   ranges.slot = ends - sizes;
   if (sizes.numel() == 0) return ranges;
-  set_facts(ranges, torch::stack({ends[-1], sizes.max(), (sizes == 1).sum()}));
+  set_facts(ranges,
+            torch::stack({ends[-1], sizes.max(), (sizes == 1).sum()}).cpu());
   return ranges;
 }
 
@@ -254,8 +254,13 @@ SortedBatch sort_batch(const Tensor& labels, const MixedPairs& mixed) {
   sort.slot = batch.ranges.slot.data_ptr<int64_t>();
   sort.facts = part(4).data_ptr<int64_t>();
   sort_small_batch(sort, current_stream());
-  set_facts(batch.ranges, part(4));
+  batch.facts = Download(part(4));
   return batch;
+}
+
+void SortedBatch::finish() {
+  const Tensor known = facts.get();
+  if (known.defined()) set_facts(ranges, known);
 }
 
 std::vector<Stretch> cut(const SortedSet& set, int64_t length) {

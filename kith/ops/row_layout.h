@@ -4,6 +4,7 @@
 
 #include "kith/core/tensor.h"
 #include "kith/ops/mixed_pairs.h"
+#include "kith/ops/upload.h"
 
 namespace kith {
 
@@ -55,8 +56,12 @@ ClassRanges class_ranges(const Tensor& row_labels, const Tensor& column_labels);
 /// with SiMix those of its examples.
 struct SortedBatch {
   SortedSet set;
-  ClassRanges ranges;
+  ClassRanges ranges;  ///< Its counts are there after finish().
   ClassRanges example_ranges;
+  Download facts;  ///< Slots, largest class, classes of one; may be none.
+
+  /// Waits for a GPU that has sorted.
+  void finish();
 };
 SortedBatch sort_batch(const Tensor& labels, const MixedPairs& mixed);
 

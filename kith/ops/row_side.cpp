@@ -32,6 +32,24 @@ void add_product(Tensor& to, const Tensor& a, const Tensor& b, bool first) {
   }
 }
 
+/// to = a^T b, or to += a^T b. In TF32 a GPU is slow when both are read across
+/// their rows, so there it is the transpose of b^T a, b being small.
+void add_turned_product(Tensor& to, const Tensor& a, const Tensor& b,
+                        bool first) {
+  const bool is_tf32 = to.is_cuda() && to.scalar_type() == at::kFloat &&
+                       at::globalContext().allowTF32CuBLAS();
+  if (!is_tf32) {
+    add_product(to, a.t(), b, first);
+    return;
+  }
+  const Tensor turned = at::mm(b.t().contiguous(), a);
+  if (first) {
+    to.copy_(turned.t());
+  } else {
+    to.add_(turned.t());
+  }
+}
+
 /// dX_I += W X_J, or its first term.
 void add_to_rows(RowSides& sides, const Tensor& w, const Stretch& i,
                  const Stretch& j, bool first) {
@@ -89,7 +107,8 @@ MixedItems RowSide::items(const Stretch& part) const {
   return items;
 }
 
-RowSides::RowSides(const RowInput& input, bool is_euclidean)
+RowSides::RowSides(const RowInput& input, bool is_euclidean,
+                   const std::function<void(const RowSides&)>& ahead)
     : euclidean(is_euclidean) {
   const auto side = [&](const Tensor& vectors, SortedSet set) {
     return std::make_unique<RowSide>(vectors, std::move(set), input.normalize,
@@ -97,10 +116,12 @@ RowSides::RowSides(const RowInput& input, bool is_euclidean)
   };
   if (!input.columns.defined()) {
     SortedBatch batch = sort_batch(input.row_labels, input.mixed);
+    rows = side(input.rows, std::move(batch.set));
+    ahead(*this);
+    batch.finish();
     ranges = batch.ranges;
     example_ranges = batch.example_ranges;
     without_positives = ranges.alone;
-    rows = side(input.rows, std::move(batch.set));
     return;
   }
   rows = side(input.rows, sort_by_label(input.row_labels));
@@ -143,7 +164,7 @@ void RowSides::add_gradient(const Tensor& w, const Stretch& i,
   const Tensor xi = rows->x.slice(0, i.begin, i.end);
   const Tensor xj = others.x.slice(0, j.begin, j.end);
   Tensor dj = others.dx.slice(0, j.begin, j.end);
-  add_product(dj, w.t(), xi, /*first=*/i.begin == 0);
+  add_turned_product(dj, w, xi, /*first=*/i.begin == 0);
   if (euclidean) dj.addcmul_(w.sum(0).unsqueeze(1), xj, -1);
 }
 

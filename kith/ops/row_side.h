@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "kith/ops/class_ops.h"
@@ -43,7 +44,10 @@ struct RowSides {
   int64_t without_positives = 0;
   bool euclidean = false;
 
-  RowSides(const RowInput& input, bool is_euclidean);
+  /// Before it waits for what a GPU finds out about classes it calls `ahead`,
+  /// which may use the rows, if they are their own columns.
+  RowSides(const RowInput& input, bool is_euclidean,
+           const std::function<void(const RowSides&)>& ahead);
 
   RowSide& column_side() { return columns ? *columns : *rows; }
   const RowSide& column_side() const { return columns ? *columns : *rows; }

@@ -30,6 +30,23 @@ class Upload {
   std::shared_ptr<void> done_;  ///< The event after the copy; null: none.
 };
 
+/// A copy of a few numbers of a GPU to the host, which waits for what was
+/// started before it and not for what is started until get().
+class Download {
+ public:
+  Download() = default;
+
+  /// Starts the copy.
+  explicit Download(const Tensor& numbers);
+
+  /// The numbers, on the CPU; undefined if there are none.
+  Tensor get() const;
+
+ private:
+  Tensor copy_;
+  std::shared_ptr<void> done_;  ///< The event after the copy; null: none.
+};
+
 /// Makes page-locked memory, from which a GPU copies on its own. Plain memory
 /// in a build without CUDA.
 std::shared_ptr<uint8_t[]> page_locked(size_t bytes);

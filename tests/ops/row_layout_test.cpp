@@ -139,7 +139,8 @@ TEST(SortBatch, IsSortingAndFindingTheRanges) {
     const SortedSet set = sort_by_label(some);
     const ClassRanges ranges = class_ranges(set.labels, set.labels);
     for (const at::Device& device : devices) {
-      const SortedBatch batch = sort_batch(some.to(device), MixedPairs());
+      SortedBatch batch = sort_batch(some.to(device), MixedPairs());
+      batch.finish();
       EXPECT_EQ(list(batch.set.order.cpu()), list(set.order));
       EXPECT_EQ(batch.set.examples, set.examples);
       EXPECT_EQ(batch.set.items, set.items);

@@ -122,7 +122,7 @@ class RaceWalk {
     const Tile<T> tile{tile_.data(), stride_, 0, count, 0, count};
     const RowLaunch launch{0, count, nullptr};
     rows<Step::kOpen>(kernels().open, launch);
-    kernels().absorb(&params_, table_, tile, launch);
+    absorb_halves(tile, launch);
     rows<Step::kSettle>(kernels().settle, launch);
     racecheck::finish();
     for (int64_t i = 0; i < count * sizes_.totals; ++i) {
@@ -141,6 +141,29 @@ class RaceWalk {
 
  private:
   static const RowKernels<T>& kernels() { return CudaRows<Params, T>::kernels; }
+
+  /// The tile by its rows but for the last columns, which are taken in with
+  /// the rows they are the transpose of where the loss does so.
+  void absorb_halves(const Tile<T>& tile, const RowLaunch& launch) {
+    if (sizes_.scratch > 0) {
+      kernels().absorb(&params_, table_, tile, launch);
+      return;
+    }
+    const int64_t half = tile.cols / 8 * 4;  // rows start at 16 bytes
+    Tile<T> top = tile;
+    top.rows = half;
+    kernels().absorb(&params_, table_, top, launch);
+    Tile<T> bottom = tile;
+    bottom.data += half * tile.stride + half;
+    bottom.row0 = bottom.col0 = half;
+    bottom.rows = bottom.cols = tile.cols - half;
+    kernels().absorb(&params_, table_, bottom, launch);
+    Tile<T> corner = top;
+    corner.data += half;
+    corner.col0 = half;
+    corner.cols = tile.cols - half;
+    kernels().absorb_columns(&params_, table_, corner, launch);
+  }
 
   template <Step step, class Usual>
   void rows(Usual usual, const RowLaunch& launch) {

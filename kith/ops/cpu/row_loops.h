@@ -189,7 +189,7 @@ struct CpuRows {
   }
 
   static constexpr RowKernels<T> kernels() {
-    return {sizes, open, absorb, settle, close, slope};
+    return {sizes, open, absorb, nullptr, settle, close, slope};
   }
 
  private:

@@ -8,7 +8,11 @@
 // second walk a block of threads takes a square of the tile to shared memory,
 // with what it must know of its rows and columns: first the rows' slopes, along
 // the rows, then the columns' (they are rows of the same table) down the
-// columns. Each number of the tile is read and written once.
+// columns. Each number of the tile is read and written once; of a tile that is
+// its own mirror image half the squares are read.
+//
+// Where a tile stands for its transpose in the first walk too, each lane has a
+// column, which is a row of the table, and goes down the tile.
 
 #include <type_traits>
 
@@ -112,6 +116,51 @@ struct WarpTeam {
   }
 };
 
+/// A lane that has a row for itself.
+template <class T>
+struct LaneTeam {
+  KITH_HD int64_t lane() const { return 0; }
+  KITH_HD int64_t size() const { return 1; }
+  KITH_HD bool leader() const { return true; }
+  KITH_HD void sync() const {}
+  template <class S>
+  KITH_HD S sum(S x) const {
+    return x;
+  }
+  template <class S>
+  KITH_HD S max(S x) const {
+    return x;
+  }
+  template <class S>
+  KITH_HD S min(S x) const {
+    return x;
+  }
+
+  /// Takes in rows [begin, end) of a column, `stride` apart, but not [gap,
+  /// gap_end).
+  template <class Sweep>
+  KITH_HD void sweep(Sweep& sweep, const T* s, int64_t stride, int64_t begin,
+                     int64_t end, int64_t gap, int64_t gap_end) const {
+    constexpr int kAtOnce = 4;
+    int64_t i = begin;
+    for (; i + kAtOnce <= end; i += kAtOnce) {
+      T some[kAtOnce];
+      KITH_UNROLL
+      for (int k = 0; k < kAtOnce; ++k) some[k] = s[(i + k) * stride];
+      if (i + kAtOnce <= gap || i >= gap_end) {
+        sweep.absorb(some);
+        continue;
+      }
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (i + k < gap || i + k >= gap_end) sweep.absorb(some[k], T(1));
+      }
+    }
+    for (; i < end; ++i) {
+      if (i < gap || i >= gap_end) sweep.absorb(s[i * stride], T(1));
+    }
+  }
+};
+
 enum class Step { kOpen, kSettle, kClose };
 
 constexpr int kRowThreads = 128;
@@ -157,6 +206,44 @@ __global__ void __launch_bounds__(kRowThreads)
     WarpTeam<T>().sweep_aligned(sweep, tile.data + i * tile.stride, tile.cols,
                                 gap, gap + row.size);
     sweep.store(WarpTeam<T>());
+  }
+}
+
+/// Warps that share 32 columns: each takes some of the rows, and adds what it
+/// has found in its turn.
+constexpr int kColumnWarps = 16;
+
+template <template <class> class Row, class T>
+__global__ void __launch_bounds__(kColumnWarps* kWarp)
+    absorb_columns_kernel(const __grid_constant__
+                          typename Row<T>::Params params,
+                          RowTable<T> table, Tile<T> tile) {
+  using Sweep = typename Row<T>::Sweep;
+  const int warp = threadIdx.x / kWarp;
+  const int64_t column = int64_t{blockIdx.x} * kWarp + threadIdx.x % kWarp;
+  const bool is_there = column < tile.cols;
+  // A lane without a column follows the last one, and stores nothing.
+  const int64_t j = is_there ? column : tile.cols - 1;
+  const Row<T> loss(params);
+  const RowView<T> row = view_row(table, loss.sizes(), tile.col0 + j);
+  const int64_t gap = table.first[row.index] - tile.row0;
+  const int64_t each = (tile.rows + kColumnWarps - 1) / kColumnWarps;
+  const int64_t begin = min_of(warp * each, tile.rows);
+  const int64_t end = min_of(begin + each, tile.rows);
+  const int64_t passes = is_there ? Sweep::passes(loss, row) : 0;
+  for (int64_t pass = 0; __syncthreads_or(pass < passes); ++pass) {
+    const bool is_working = pass < passes;
+    Sweep sweep(loss, row, is_working ? pass : 0, nullptr);
+    if (is_working) {
+      LaneTeam<T>().sweep(sweep, tile.data + j, tile.stride, begin, end, gap,
+                          gap + row.size);
+    }
+    for (int turn = 0; turn < kColumnWarps; ++turn) {
+      if (is_working && warp == turn && begin < end) {
+        sweep.store(LaneTeam<T>());
+      }
+      __syncthreads();
+    }
   }
 }
 
@@ -233,42 +320,60 @@ struct Square {
   }
 
   __device__ void store(T* to, int64_t stride, int rows, int cols) const {
+    store(to, stride, rows, cols, [&](int r, int c) { return at[r][c]; });
+  }
+
+  /// Its transpose.
+  __device__ void store_turned(T* to, int64_t stride, int rows,
+                               int cols) const {
+    store(to, stride, rows, cols, [&](int r, int c) { return at[c][r]; });
+  }
+
+ private:
+  template <class At>
+  __device__ static void store(T* to, int64_t stride, int rows, int cols,
+                               const At& number) {
     each_wide(rows, [&](int r, int c) {
       T* line = to + r * stride + c;
       if (c + kWide <= cols) {
         Wide wide;
-        for (int i = 0; i < kWide; ++i) wide.s[i] = at[r][c + i];
+        for (int i = 0; i < kWide; ++i) wide.s[i] = number(r, c + i);
         *reinterpret_cast<Wide*>(line) = wide;
       } else {
-        for (int i = 0; i < kWide && c + i < cols; ++i) line[i] = at[r][c + i];
+        for (int i = 0; i < kWide && c + i < cols; ++i) {
+          line[i] = number(r, c + i);
+        }
       }
     });
   }
 };
 
-/// Slopes of lines [0, count) of a square by half warps, a line each and the
-/// line 16 below it: number k of line n is from(n, k), and its slope goes to
-/// to(n, k, slope). Called by all threads.
+/// Slopes of lines [0, count) of a square, a line by 8 lanes and those 8, 16
+/// and 24 below it by the others of the warp, which so read different banks:
+/// number k of line n is from(n, k), and its slope goes to to(n, k, slope).
+/// Called by all threads.
 template <class T, class Slope, class From, class To>
 __device__ void line_slopes(const Lines<Slope, kSquare<T>>& lines, int count,
                             const From& from, const To& to) {
-  constexpr int kHalf = kWarp / 2;
-  constexpr int kEach = kSquare<T> / kHalf;  // numbers of a line a lane has
+  constexpr int kLanes = 8;
+  constexpr int kLines = kWarp / kLanes;      // that a warp has at a time
+  constexpr int kEach = kSquare<T> / kLanes;  // numbers of a line a lane has
   const int warp = threadIdx.x / kWarp;
-  const int half = threadIdx.x % kWarp / kHalf;
-  const int lane = threadIdx.x % kHalf;
-  for (int pair = warp; pair < kSquare<T> / 2; pair += kSlopeThreads / kWarp) {
-    const int n = pair / kHalf * kWarp + pair % kHalf + half * kHalf;
+  const int line = threadIdx.x % kWarp / kLanes;
+  const int lane = threadIdx.x % kLanes;
+  for (int four = warp; four < kSquare<T> / kLines;
+       four += kSlopeThreads / kWarp) {
+    const int n = four / kLanes * kWarp + four % kLanes + line * kLanes;
     if (n >= count) continue;
     T s[kEach];
     KITH_UNROLL
-    for (int k = 0; k < kEach; ++k) s[k] = from(n, lane + k * kHalf);
+    for (int k = 0; k < kEach; ++k) s[k] = from(n, lane + k * kLanes);
     lines.slope[n].apply(s);
     const int gap = lines.gap[n];
     const int gap_end = lines.gap_end[n];
     KITH_UNROLL
     for (int k = 0; k < kEach; ++k) {
-      const int across = lane + k * kHalf;
+      const int across = lane + k * kLanes;
       to(n, across, across >= gap && across < gap_end ? T(0) : s[k]);
     }
   }
@@ -287,6 +392,11 @@ __global__ void __launch_bounds__(kSlopeThreads)
   Known& column_lines = reinterpret_cast<Known&>(column_store);
   const int64_t row0 = int64_t{blockIdx.y} * kEdge;
   const int64_t col0 = int64_t{blockIdx.x} * kEdge;
+  // Similarities are symmetric, and so are both sides' slopes together: of the
+  // tile on the diagonal the squares above it stand for those below.
+  const bool is_mirrored =
+      both_sides && tile.row0 == tile.col0 && tile.rows == tile.cols;
+  if (is_mirrored && col0 < row0) return;
   const int rows = static_cast<int>(min_of<int64_t>(kEdge, tile.rows - row0));
   const int cols = static_cast<int>(min_of<int64_t>(kEdge, tile.cols - col0));
   T* data = tile.data + row0 * tile.stride + col0;
@@ -307,6 +417,9 @@ __global__ void __launch_bounds__(kSlopeThreads)
     __syncthreads();
   }
   slopes.store(data, tile.stride, rows, cols);
+  if (!is_mirrored || row0 == col0) return;
+  slopes.store_turned(tile.data + col0 * tile.stride + row0, tile.stride, cols,
+                      rows);
 }
 
 template <template <class> class Row, class T>
@@ -355,6 +468,14 @@ struct GpuRows {
     check_cuda(cudaGetLastError(), "absorb_kernel");
   }
 
+  static void absorb_columns(const void* params, const RowTable<T>& table,
+                             const Tile<T>& tile, const RowLaunch& launch) {
+    absorb_columns_kernel<Row, T>
+        <<<blocks_for(tile.cols, kWarp), kColumnWarps * kWarp, 0,
+           stream(launch)>>>(of(params), table, tile);
+    check_cuda(cudaGetLastError(), "absorb_columns_kernel");
+  }
+
   static void slope(const void* /*params*/, const RowTable<T>& table,
                     const Tile<T>& tile, bool both_sides,
                     const RowLaunch& launch) {
@@ -366,11 +487,8 @@ struct GpuRows {
   }
 
   static constexpr RowKernels<T> kernels() {
-    return {sizes,
-            rows<Step::kOpen>,
-            absorb,
-            rows<Step::kSettle>,
-            rows<Step::kClose>,
+    return {sizes,          rows<Step::kOpen>,   absorb,
+            absorb_columns, rows<Step::kSettle>, rows<Step::kClose>,
             slope};
   }
 };

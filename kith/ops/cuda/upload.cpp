@@ -52,6 +52,26 @@ void Upload::wait() const {
   if (done_) static_cast<at::cuda::CUDAEvent*>(done_.get())->synchronize();
 }
 
+Download::Download(const Tensor& numbers) {
+  if (!numbers.is_cuda()) {
+    copy_ = numbers;
+    return;
+  }
+  const c10::cuda::CUDAGuard guard(numbers.device());
+  copy_ =
+      torch::empty(numbers.sizes(),
+                   numbers.options().device(torch::kCPU).pinned_memory(true));
+  copy_.copy_(numbers, /*non_blocking=*/true);
+  auto event = std::make_shared<at::cuda::CUDAEvent>();
+  event->record(c10::cuda::getCurrentCUDAStream(numbers.device().index()));
+  done_ = event;
+}
+
+Tensor Download::get() const {
+  if (done_) static_cast<at::cuda::CUDAEvent*>(done_.get())->synchronize();
+  return copy_;
+}
+
 std::shared_ptr<uint8_t[]> page_locked(size_t bytes) {
   const Tensor memory = torch::empty(
       {static_cast<int64_t>(bytes)},

@@ -71,6 +71,12 @@ struct RowKernels {
   /// Takes in a tile; columns of a row's own class are passed over.
   void (*absorb)(const void* loss, const RowTable<T>& rows, const Tile<T>& tile,
                  const RowLaunch& launch) = nullptr;
+  /// Takes in the transpose of a tile, whose columns are rows of the same
+  /// table. Null on the CPU, where tiles are turned for absorb(), and for
+  /// losses with scratch.
+  void (*absorb_columns)(const void* loss, const RowTable<T>& rows,
+                         const Tile<T>& tile,
+                         const RowLaunch& launch) = nullptr;
   /// When all tiles are in: each row's part of the totals.
   void (*settle)(const void* loss, const RowTable<T>& rows,
                  const RowLaunch& launch) = nullptr;
