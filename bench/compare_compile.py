@@ -82,6 +82,7 @@ def parse_arguments():
     parser.add_argument("--images", type=int,
                         help="that are embedded (default: a few seconds)")
     parser.add_argument("--skip-inference", action="store_true")
+    parser.add_argument("--skip-training", action="store_true")
     parser.add_argument("--json", metavar="FILE",
                         help="writes the numbers of every run")
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
@@ -111,6 +112,8 @@ def network_of(name, args):
         # A vision transformer has one size.
         network.size = 224 if network.pooling == "class_token" else 64
     network.steps = args.steps or network.steps
+    if args.skip_training:
+        network.steps = WARM_UP + 1  # for a model to embed with
     network.images = args.images or network.images
     return network
 
@@ -180,7 +183,8 @@ def run_torch(name, args):
         return (torch.autocast("cuda", torch.bfloat16)
                 if args.device == "cuda" else contextlib.nullcontext())
 
-    for what in ["eager"] + ["compiled"] * can_compile:
+    for what in (["eager"] + ["compiled"] * can_compile) * (
+            not args.skip_training):
         model = torch_network(name, args.device)
         run = torch.compile(model) if what == "compiled" else model
 
@@ -208,6 +212,7 @@ def torch_results(name, args):
                args.device]
     command += ["--small"] * args.small
     command += ["--skip-inference"] * args.skip_inference
+    command += ["--skip-training"] * args.skip_training
     return json.loads(run(command).splitlines()[-1])
 
 
@@ -393,7 +398,9 @@ def compare(name, classes, args, scratch, results):
     with tempfile.TemporaryDirectory(dir=scratch) as folder:
         folder = pathlib.Path(folder)
         say(f"{name}: kith train")
-        results["kith"] = kith_train(name, network, classes, args, folder)
+        trained = kith_train(name, network, classes, args, folder)
+        if not args.skip_training:
+            results["kith"] = trained
         if not args.skip_inference:
             say(f"{name}: kith embed")
             results["embed"] = kith_embed(network, classes, args, folder)
