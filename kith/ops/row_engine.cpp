@@ -37,7 +37,7 @@ class Walk {
         euclidean_(loss.euclidean && !input.mixed.defined()),
         cuda_(input.rows.is_cuda()),
         options_(input.rows.options().requires_grad(false)),
-        sides_(input, euclidean_,
+        sides_(input, euclidean_, is_split(),
                [&](const RowSides& sides) { multiply_ahead(sides, input); }) {
     if (is_divided(input)) share_.emplace(sides_.rows->set, *input.lanes);
     if constexpr (sizeof(T) == sizeof(float)) {
@@ -66,7 +66,7 @@ class Walk {
   }
 
   RowOutput run() {
-    const ProductPrecision precision(limits_.tf32);
+    const ProductPrecision precision(limits_.products == RowProducts::kTf32);
     RowOutput output;
     output.rows = table_.count;
     output.without_positives = sides_.without_positives;
@@ -108,6 +108,11 @@ class Walk {
   static bool is_divided(const RowInput& input) {
     return input.lanes != nullptr && !input.columns.defined() &&
            (input.lanes->lanes.count > 1 || !input.lanes->ranks.is_alone());
+  }
+
+  bool is_split() const {
+    return limits_.products == RowProducts::kBf16Split && cuda_ &&
+           sizeof(T) == sizeof(float);
   }
 
   /// `value`, or NaN if a vector has a NaN or infinity or is too large to be
@@ -169,7 +174,7 @@ class Walk {
         count > most_in_block(limits_.edge, /*on_gpu=*/true)) {
       return;
     }
-    const ProductPrecision precision(limits_.tf32);
+    const ProductPrecision precision(limits_.products == RowProducts::kTf32);
     Tensor s = buffer(count, count, ahead_);
     sides.similarities(all, all, s);
   }

@@ -69,12 +69,22 @@ struct RowInput {
   const BatchLanes* lanes = nullptr;
 };
 
+/// How matrix products are computed on a GPU; elsewhere in the vectors' type.
+enum class RowProducts {
+  kFloat32,
+  kTf32,  ///< Similarities are off by about 5e-4.
+  /// Vectors as sums of two bfloat16, of whose four products the three large
+  /// ones count: similarities are off by about 1e-6 (1e-5 at most). The slopes
+  /// are rounded to bfloat16 for the gradient.
+  kBf16Split,
+};
+
 struct RowLimits {
   /// For blocks of similarities and tables of the pairs within classes; besides
   /// these the engine needs O(M D).
   int64_t memory_mb = 512;
-  bool tf32 = false;  ///< Products in TF32 on GPUs that have it.
-  int64_t edge = 0;   ///< Most rows and columns of a block; 0: by the budget.
+  RowProducts products = RowProducts::kFloat32;
+  int64_t edge = 0;  ///< Most rows and columns of a block; 0: by the budget.
 };
 
 struct RowOutput {

@@ -4,6 +4,7 @@
 
 #include <torch/torch.h>
 
+#include "kith/ops/bf16_product.h"
 #include "kith/ops/pairwise.h"
 
 namespace kith {
@@ -50,12 +51,50 @@ void add_turned_product(Tensor& to, const Tensor& a, const Tensor& b,
   }
 }
 
+/// Splits x: a number has 16 bits in the two.
+void split_vectors(RowSide& side) {
+  side.high = side.x.to(at::kBFloat16);
+  side.low = (side.x - side.high).to(at::kBFloat16);
+}
+
+/// The products of two pairs of bfloat16 but that of the low ones, as one.
+void split_similarities(Tensor& s, const RowSide& rows, const Stretch& i,
+                        const RowSide& columns, const Stretch& j) {
+  const auto joined = [](const Tensor& a, const Tensor& b, const Tensor& c,
+                         const Stretch& part) {
+    const auto of = [&](const Tensor& t) {
+      return t.slice(0, part.begin, part.end);
+    };
+    return torch::cat({of(a), of(b), of(c)}, 1);
+  };
+  multiply_bf16(s, joined(rows.high, rows.low, rows.high, i),
+                joined(columns.high, columns.high, columns.low, j).t());
+}
+
+/// to = a b, or to += a b, of bfloat16.
+void add_bf16_product(Tensor& to, const Tensor& a, const Tensor& b,
+                      bool first) {
+  if (first) {
+    multiply_bf16(to, a, b);
+    return;
+  }
+  Tensor more = torch::empty_like(to);
+  multiply_bf16(more, a, b);
+  to.add_(more);
+}
+
 /// dX_I += W X_J, or its first term.
 void add_to_rows(RowSides& sides, const Tensor& w, const Stretch& i,
                  const Stretch& j, bool first) {
   const Tensor xi = sides.rows->x.slice(0, i.begin, i.end);
   Tensor di = sides.rows->dx.slice(0, i.begin, i.end);
-  add_product(di, w, sides.column_side().x.slice(0, j.begin, j.end), first);
+  const RowSide& others = sides.column_side();
+  if (sides.split) {
+    add_bf16_product(di, w.to(at::kBFloat16),
+                     others.high.slice(0, j.begin, j.end), first);
+  } else {
+    add_product(di, w, others.x.slice(0, j.begin, j.end), first);
+  }
   if (sides.euclidean) di.addcmul_(w.sum(1, /*keepdim=*/true), xi, -1);
 }
 
@@ -107,12 +146,14 @@ MixedItems RowSide::items(const Stretch& part) const {
   return items;
 }
 
-RowSides::RowSides(const RowInput& input, bool is_euclidean,
+RowSides::RowSides(const RowInput& input, bool is_euclidean, bool is_split,
                    const std::function<void(const RowSides&)>& ahead)
-    : euclidean(is_euclidean) {
+    : euclidean(is_euclidean), split(is_split) {
   const auto side = [&](const Tensor& vectors, SortedSet set) {
-    return std::make_unique<RowSide>(vectors, std::move(set), input.normalize,
-                                     euclidean);
+    auto one = std::make_unique<RowSide>(vectors, std::move(set),
+                                         input.normalize, euclidean);
+    if (split) split_vectors(*one);
+    return one;
   };
   if (!input.columns.defined()) {
     SortedBatch batch = sort_batch(input.row_labels, input.mixed);
@@ -142,8 +183,12 @@ RowSides::RowSides(const RowInput& input, bool is_euclidean,
 void RowSides::similarities(const Stretch& i, const Stretch& j,
                             Tensor& s) const {
   const RowSide& others = column_side();
-  at::mm_out(s, rows->x.slice(0, i.begin, i.end),
-             others.x.slice(0, j.begin, j.end).t());
+  if (split) {
+    split_similarities(s, *rows, i, others, j);
+  } else {
+    at::mm_out(s, rows->x.slice(0, i.begin, i.end),
+               others.x.slice(0, j.begin, j.end).t());
+  }
   if (!euclidean) return;
   s.sub_(rows->half_square.slice(0, i.begin, i.end).unsqueeze(1));
   s.sub_(others.half_square.slice(0, j.begin, j.end)).add_(1);
@@ -164,7 +209,12 @@ void RowSides::add_gradient(const Tensor& w, const Stretch& i,
   const Tensor xi = rows->x.slice(0, i.begin, i.end);
   const Tensor xj = others.x.slice(0, j.begin, j.end);
   Tensor dj = others.dx.slice(0, j.begin, j.end);
-  add_turned_product(dj, w, xi, /*first=*/i.begin == 0);
+  if (split) {
+    add_bf16_product(dj, w.to(at::kBFloat16).t(),
+                     rows->high.slice(0, i.begin, i.end), i.begin == 0);
+  } else {
+    add_turned_product(dj, w, xi, /*first=*/i.begin == 0);
+  }
   if (euclidean) dj.addcmul_(w.sum(0).unsqueeze(1), xj, -1);
 }
 

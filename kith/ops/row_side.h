@@ -17,6 +17,8 @@ struct RowSide {
   Tensor norms;        ///< [N, 1] and the norms of what they left
   Tensor dx;           ///< [N, D]
   Tensor half_square;  ///< [N] |x|^2 / 2, if the loss is Euclidean
+  Tensor high;         ///< [N, D] x in bfloat16, if products are split,
+  Tensor low;          ///< [N, D] and what that lacks
 
   RowSide(const Tensor& vectors, SortedSet sorted, bool normalize,
           bool euclidean);
@@ -43,10 +45,11 @@ struct RowSides {
   Tensor target;  ///< [R] the same of RowInput::target
   int64_t without_positives = 0;
   bool euclidean = false;
+  bool split = false;  ///< RowProducts::kBf16Split
 
   /// Before it waits for what a GPU finds out about classes it calls `ahead`,
   /// which may use the rows, if they are their own columns.
-  RowSides(const RowInput& input, bool is_euclidean,
+  RowSides(const RowInput& input, bool is_euclidean, bool is_split,
            const std::function<void(const RowSides&)>& ahead);
 
   RowSide& column_side() { return columns ? *columns : *rows; }
