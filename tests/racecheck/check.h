@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "kith/ops/bf16.h"
 #include "kith/ops/cuda/launch.cuh"
 
 namespace kith::racecheck {
@@ -27,6 +29,12 @@ inline bool add_check(const std::string& name, bool (*run)()) {
   return true;
 }
 
+template <class T>
+double as_double(T x) {
+  return static_cast<double>(x);
+}
+inline double as_double(Bf16 x) { return widen(x); }
+
 /// Zeros at first.
 template <class T>
 class Shared {
@@ -41,17 +49,22 @@ class Shared {
 
   T* data() const { return data_; }
   T& operator[](int64_t i) const { return data_[i]; }
-  /// Equal but for rounding, and no NaN.
+  /// Equal but for rounding, and no NaN: what is added up in another order may
+  /// be off by 1e-4 (double: 1e-10) of the largest number, and in bfloat16 by
+  /// one step of its own more.
   bool is_close_to(const Shared& other) const {
-    const double digits = sizeof(T) == sizeof(float) ? 1e-4 : 1e-10;
+    constexpr double kOfLargest = std::is_same_v<T, double> ? 1e-10 : 1e-4;
+    constexpr double kStep = std::is_same_v<T, Bf16> ? 1.0 / 128 : 0;
     double largest = 0;
     for (int64_t i = 0; i < count_; ++i) {
-      largest = std::max(largest, std::abs(static_cast<double>(data_[i])));
+      largest = std::max(largest, std::abs(as_double(other.data_[i])));
     }
     for (int64_t i = 0; i < count_; ++i) {
-      const double away = std::abs(static_cast<double>(data_[i]) -
-                                   static_cast<double>(other.data_[i]));
-      if (!(away <= digits * largest)) return false;
+      const double expected = as_double(other.data_[i]);
+      const double away = std::abs(as_double(data_[i]) - expected);
+      if (!(away <= kOfLargest * largest + kStep * std::abs(expected))) {
+        return false;
+      }
     }
     return true;
   }
@@ -78,6 +91,16 @@ class Numbers {
  private:
   uint32_t state_;
 };
+
+/// Such numbers times `scale`, as T has them.
+template <class T>
+void draw_numbers(const Shared<T>& to, int64_t count, uint32_t seed,
+                  double scale = 1) {
+  Numbers numbers(seed);
+  for (int64_t i = 0; i < count; ++i) {
+    to[i] = narrow<T>(static_cast<Sum<T>>(scale * numbers.next()));
+  }
+}
 
 /// Rows sorted by label in classes of these sizes, as the row engine lays them
 /// out.

@@ -10,12 +10,6 @@
 namespace kith::racecheck {
 namespace {
 
-void draw_map(const Shared<float>& to, int64_t count, uint32_t seed) {
-  Numbers numbers(seed);
-  for (int64_t i = 0; i < count; ++i)
-    to[i] = static_cast<float>(numbers.next());
-}
-
 /// What parts add up to.
 bool sums_agree(const Shared<float>& a, const Shared<float>& b, int64_t parts,
                 int64_t count) {
@@ -30,44 +24,48 @@ bool sums_agree(const Shared<float>& a, const Shared<float>& b, int64_t parts,
   return true;
 }
 
+template <class T>
 bool bias_act_is_right() {
   constexpr int64_t kRows = 301, kChannels = 40, kParts = 3;
   constexpr int64_t kCount = kRows * kChannels;
-  const Shared<float> x(kCount), shortcut(kCount), bias(kChannels);
-  draw_map(x, kCount, 1);
-  draw_map(shortcut, kCount, 2);
-  draw_map(bias, kChannels, 3);
+  const Shared<T> x(kCount), shortcut(kCount);
+  const Shared<Sum<T>> bias(kChannels);
+  draw_numbers(x, kCount, 1);
+  draw_numbers(shortcut, kCount, 2);
+  draw_numbers(bias, kChannels, 3);
   bool right = true;
   for (const Activation f :
        {Activation::kNone, Activation::kRelu6, Activation::kSilu}) {
-    const Shared<float> y(kCount), twin(kCount), g(kCount), g_twin(kCount);
-    const Shared<float> sums(kParts * kChannels), sums_twin(kParts * kChannels);
-    BiasAct<float> p{kRows,       kChannels,       f,       x.data(),
-                     bias.data(), shortcut.data(), y.data()};
-    cuda_conv_kernels<float>().bias_act(p, nullptr);
-    BiasActGradient<float> back{kRows,    kChannels,   f,
-                                x.data(), y.data(),    bias.data(),
-                                g.data(), sums.data(), kParts};
-    cuda_conv_kernels<float>().bias_act_gradient(back, nullptr);
+    const Shared<T> y(kCount), twin(kCount), g(kCount), g_twin(kCount);
+    const Shared<Sum<T>> sums(kParts * kChannels),
+        sums_twin(kParts * kChannels);
+    BiasAct<T> p{kRows,       kChannels,       f,       x.data(),
+                 bias.data(), shortcut.data(), y.data()};
+    cuda_conv_kernels<T>().bias_act(p, nullptr);
+    BiasActGradient<T> back{kRows,    kChannels,   f,
+                            x.data(), y.data(),    bias.data(),
+                            g.data(), sums.data(), kParts};
+    cuda_conv_kernels<T>().bias_act_gradient(back, nullptr);
     finish();
     p.y = twin.data();
-    cpu_conv_kernels<float>().bias_act(p, nullptr);
+    cpu_conv_kernels<T>().bias_act(p, nullptr);
     back.before = g_twin.data();
     back.sums = sums_twin.data();
-    cpu_conv_kernels<float>().bias_act_gradient(back, nullptr);
+    cpu_conv_kernels<T>().bias_act_gradient(back, nullptr);
     right = right && y.is_close_to(twin) && g.is_close_to(g_twin) &&
             sums_agree(sums, sums_twin, kParts, kChannels);
   }
   return right;
 }
 
+template <class T>
 bool depthwise_is_right() {
   constexpr int64_t kImages = 2, kChannels = 136, kHeight = 17, kWidth = 11;
   constexpr int64_t kParts = 5;
   bool right = true;
   for (const int64_t kernel : {3, 5}) {
     for (const int64_t stride : {1, 2}) {
-      Depthwise<float> p;
+      Depthwise<T> p;
       p.images = kImages;
       p.channels = kChannels;
       p.height = kHeight;
@@ -79,26 +77,28 @@ bool depthwise_is_right() {
       const int64_t in = kImages * kHeight * kWidth * kChannels;
       const int64_t out = kImages * p.out_height * p.out_width * kChannels;
       const int64_t taps = kernel * kernel * kChannels;
-      const Shared<float> x(in), g(out), weight(taps), bias(kChannels);
-      draw_map(x, in, 1);
-      draw_map(g, out, 2);
-      draw_map(weight, taps, 3);
-      draw_map(bias, kChannels, 4);
+      const Shared<T> x(in), g(out);
+      const Shared<Sum<T>> weight(taps), bias(kChannels);
+      draw_numbers(x, in, 1);
+      draw_numbers(g, out, 2);
+      draw_numbers(weight, taps, 3);
+      draw_numbers(bias, kChannels, 4);
       p.weight = weight.data();
-      const Shared<float> y(out), dx(in), dw(kParts * taps);
-      const Shared<float> y_twin(out), dx_twin(in), dw_twin(kParts * taps);
-      const auto run =
-          [&](const ConvKernels<float>& kernels, const Shared<float>& to_y,
-              const Shared<float>& to_dx, const Shared<float>& to_dw) {
-            kernels.depthwise(p, x.data(), bias.data(), Activation::kRelu,
-                              to_y.data(), nullptr);
-            kernels.depthwise_input(p, g.data(), to_dx.data(), nullptr);
-            kernels.depthwise_weight(p, x.data(), g.data(), to_dw.data(),
-                                     kParts, nullptr);
-          };
-      run(cuda_conv_kernels<float>(), y, dx, dw);
+      const Shared<T> y(out), dx(in);
+      const Shared<T> y_twin(out), dx_twin(in);
+      const Shared<Sum<T>> dw(kParts * taps), dw_twin(kParts * taps);
+      const auto run = [&](const ConvKernels<T>& kernels, const Shared<T>& to_y,
+                           const Shared<T>& to_dx,
+                           const Shared<Sum<T>>& to_dw) {
+        kernels.depthwise(p, x.data(), bias.data(), Activation::kRelu,
+                          to_y.data(), nullptr);
+        kernels.depthwise_input(p, g.data(), to_dx.data(), nullptr);
+        kernels.depthwise_weight(p, x.data(), g.data(), to_dw.data(), kParts,
+                                 nullptr);
+      };
+      run(cuda_conv_kernels<T>(), y, dx, dw);
       finish();
-      run(cpu_conv_kernels<float>(), y_twin, dx_twin, dw_twin);
+      run(cpu_conv_kernels<T>(), y_twin, dx_twin, dw_twin);
       right = right && y.is_close_to(y_twin) && dx.is_close_to(dx_twin) &&
               sums_agree(dw, dw_twin, kParts, taps);
     }
@@ -106,98 +106,113 @@ bool depthwise_is_right() {
   return right;
 }
 
+template <class T>
 bool fold_is_right() {
   constexpr int64_t kOut = 24, kInner = 150;
   constexpr int64_t kCount = kOut * kInner;
-  const Shared<float> weight(kCount), gamma(kOut), beta(kOut), mean(kOut);
-  const Shared<float> var(kOut), dw(kCount), db(kOut);
-  draw_map(weight, kCount, 1);
-  draw_map(gamma, kOut, 2);
-  draw_map(beta, kOut, 3);
-  draw_map(mean, kOut, 4);
-  draw_map(dw, kCount, 5);
-  draw_map(db, kOut, 6);
+  const Shared<Sum<T>> weight(kCount), gamma(kOut), beta(kOut), mean(kOut);
+  const Shared<Sum<T>> var(kOut), dw_by_place(kCount), db(kOut);
+  const Shared<T> dw(kCount);
+  draw_numbers(weight, kCount, 1);
+  draw_numbers(gamma, kOut, 2);
+  draw_numbers(beta, kOut, 3);
+  draw_numbers(mean, kOut, 4);
+  draw_numbers(dw, kCount, 5);
+  draw_numbers(dw_by_place, kCount, 5);
+  draw_numbers(db, kOut, 6);
   for (int64_t c = 0; c < kOut; ++c) var[c] = 0.5F + mean[c] * mean[c];
-  const NormFold<float> p{kOut,         kInner,      1e-3,        weight.data(),
-                          gamma.data(), beta.data(), mean.data(), var.data()};
+  const NormFold<T> p{kOut,         kInner,      1e-3,        weight.data(),
+                      gamma.data(), beta.data(), mean.data(), var.data()};
+  /// What comes out.
+  struct Folded {
+    Shared<T> weight{kCount}, low{kOut};
+    Shared<Sum<T>> by_place{kCount}, bias{kOut}, to{kCount}, to_gamma{kOut};
+  };
   bool right = true;
   for (const bool by_place : {false, true}) {
-    const Shared<float> w(kCount), b(kOut), low(kOut), to(kCount), to_g(kOut);
-    const Shared<float> w2(kCount), b2(kOut), low2(kOut), to2(kCount),
-        to_g2(kOut);
-    const auto run =
-        [&](const ConvKernels<float>& kernels, const Shared<float>& weights,
-            const Shared<float>& bias, const Shared<float>& maps,
-            const Shared<float>& back, const Shared<float>& back_gamma) {
-          FoldedNorm<float> folded;
-          (by_place ? folded.by_place : folded.weight) = weights.data();
-          folded.bias = bias.data();
-          folded.bias_as_maps = maps.data();
-          kernels.fold(p, folded, nullptr);
-          FoldGradient<float> of;
-          (by_place ? of.by_place : of.weight) = dw.data();
-          of.bias = db.data();
-          of.to_weight = back.data();
-          of.to_gamma = back_gamma.data();
-          kernels.fold_gradient(p, of, nullptr);
-        };
-    run(cuda_conv_kernels<float>(), w, b, low, to, to_g);
+    const Folded got, twin;
+    const auto run = [&](const ConvKernels<T>& kernels, const Folded& out) {
+      FoldedNorm<T> folded;
+      if (by_place) {
+        folded.by_place = out.by_place.data();
+      } else {
+        folded.weight = out.weight.data();
+      }
+      folded.bias = out.bias.data();
+      folded.bias_as_maps = out.low.data();
+      kernels.fold(p, folded, nullptr);
+      FoldGradient<T> of;
+      if (by_place) {
+        of.by_place = dw_by_place.data();
+      } else {
+        of.weight = dw.data();
+      }
+      of.bias = db.data();
+      of.to_weight = out.to.data();
+      of.to_gamma = out.to_gamma.data();
+      kernels.fold_gradient(p, of, nullptr);
+    };
+    run(cuda_conv_kernels<T>(), got);
     finish();
-    run(cpu_conv_kernels<float>(), w2, b2, low2, to2, to_g2);
-    right = right && w.is_close_to(w2) && b.is_close_to(b2) &&
-            low.is_close_to(low2) && to.is_close_to(to2) &&
-            to_g.is_close_to(to_g2);
+    run(cpu_conv_kernels<T>(), twin);
+    right = right && got.weight.is_close_to(twin.weight) &&
+            got.by_place.is_close_to(twin.by_place) &&
+            got.bias.is_close_to(twin.bias) && got.low.is_close_to(twin.low) &&
+            got.to.is_close_to(twin.to) &&
+            got.to_gamma.is_close_to(twin.to_gamma);
   }
   return right;
 }
 
+template <class T>
 bool pooling_is_right() {
   constexpr int64_t kImages = 3, kChannels = 24, kHeight = 9, kWidth = 8;
   constexpr int64_t kCount = kImages * kChannels * kHeight * kWidth;
-  const Shared<float> x(kCount), power(1), factor(kImages * kChannels);
-  draw_map(x, kCount, 1);
-  draw_map(factor, kImages * kChannels, 2);
+  const Shared<T> x(kCount);
+  const Shared<Sum<T>> power(1), factor(kImages * kChannels);
+  draw_numbers(x, kCount, 1);
+  draw_numbers(factor, kImages * kChannels, 2);
   power[0] = 2.5F;
-  const GemPool<float> gem{kImages,  kHeight * kWidth, kChannels,
-                           x.data(), power.data(),     1e-6F};
-  MaxPool<float> max;
+  const GemPool<T> gem{kImages,  kHeight * kWidth, kChannels,
+                       x.data(), power.data(),     1e-6F};
+  MaxPool<T> max;
   max.images = kImages;
   max.channels = kChannels;
   max.height = kHeight;
   max.width = kWidth;
-  max.out_height = MaxPool<float>::out_size(kHeight);
-  max.out_width = MaxPool<float>::out_size(kWidth);
+  max.out_height = MaxPool<T>::out_size(kHeight);
+  max.out_width = MaxPool<T>::out_size(kWidth);
   const int64_t out = kImages * kChannels * max.out_height * max.out_width;
-  const Shared<float> means(kImages * kChannels), logs(kImages * kChannels);
-  const Shared<float> means2(kImages * kChannels), logs2(kImages * kChannels);
-  const Shared<float> dx(kCount), dx2(kCount), y(out), y2(out);
-  const Shared<float> back(kCount), back2(kCount);
+  const Shared<Sum<T>> means(kImages * kChannels), logs(kImages * kChannels);
+  const Shared<Sum<T>> means2(kImages * kChannels), logs2(kImages * kChannels);
+  const Shared<T> dx(kCount), dx2(kCount), y(out), y2(out);
+  const Shared<T> back(kCount), back2(kCount);
   const Shared<uint8_t> place(out), place2(out);
-  const auto run = [&](const PoolKernels<float>& kernels,
-                       const Shared<float>& mean, const Shared<float>& log,
-                       const Shared<float>& to, const Shared<float>& largest,
-                       const Shared<uint8_t>& where,
-                       const Shared<float>& to_max) {
+  const auto run = [&](const PoolKernels<T>& kernels,
+                       const Shared<Sum<T>>& mean, const Shared<Sum<T>>& log,
+                       const Shared<T>& to, const Shared<T>& largest,
+                       const Shared<uint8_t>& where, const Shared<T>& to_max) {
     kernels.gem(gem, mean.data(), log.data(), nullptr);
     kernels.gem_gradient(gem, factor.data(), to.data(), nullptr);
     kernels.max(max, x.data(), largest.data(), where.data(), nullptr);
     kernels.max_gradient(max, largest.data(), where.data(), to_max.data(),
                          nullptr);
   };
-  run(cuda_pool_kernels<float>(), means, logs, dx, y, place, back);
+  run(cuda_pool_kernels<T>(), means, logs, dx, y, place, back);
   finish();
-  run(cpu_pool_kernels<float>(), means2, logs2, dx2, y2, place2, back2);
+  run(cpu_pool_kernels<T>(), means2, logs2, dx2, y2, place2, back2);
   return means.is_close_to(means2) && logs.is_close_to(logs2) &&
-         dx.is_close_to(dx2) && y.is_close_to(y2) && back.is_close_to(back2);
+         dx.is_close_to(dx2) && y.is_close_to(y2) &&
+         place.is_close_to(place2) && back.is_close_to(back2);
 }
 
 bool steps_are_right() {
   constexpr int64_t kCount = 40000;
   const Shared<float> g(kCount), m(kCount), v(kCount), p(kCount);
   const Shared<float> m2(kCount), v2(kCount), p2(kCount);
-  draw_map(g, kCount, 1);
-  draw_map(p, kCount, 2);
-  draw_map(p2, kCount, 2);
+  draw_numbers(g, kCount, 1);
+  draw_numbers(p, kCount, 2);
+  draw_numbers(p2, kCount, 2);
   AdamScalars scalars;
   scalars.beta1 = 0.9F;
   scalars.gain1 = 0.1F;
@@ -222,10 +237,14 @@ bool steps_are_right() {
 }
 
 [[maybe_unused]] const bool kMapChecks[] = {
-    add_check("bias and activation", bias_act_is_right),
-    add_check("depthwise", depthwise_is_right),
-    add_check("folded norm", fold_is_right),
-    add_check("pooling", pooling_is_right),
+    add_check("bias and activation float32", bias_act_is_right<float>),
+    add_check("bias and activation bfloat16", bias_act_is_right<Bf16>),
+    add_check("depthwise float32", depthwise_is_right<float>),
+    add_check("depthwise bfloat16", depthwise_is_right<Bf16>),
+    add_check("folded norm float32", fold_is_right<float>),
+    add_check("folded norm bfloat16", fold_is_right<Bf16>),
+    add_check("pooling float32", pooling_is_right<float>),
+    add_check("pooling bfloat16", pooling_is_right<Bf16>),
     add_check("steps of optimisers", steps_are_right)};
 
 }  // namespace

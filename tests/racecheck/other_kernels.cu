@@ -15,12 +15,6 @@ using Matrix = std::vector<std::vector<double>>;
 
 constexpr double kClose = 1e-4;
 
-template <class T>
-void draw(const Shared<T>& to, int64_t count, uint32_t seed) {
-  Numbers numbers(seed);
-  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(numbers.next());
-}
-
 /// Similarities and gradients within classes against plain sums.
 template <class T>
 bool class_pairs_are_right() {
@@ -33,8 +27,8 @@ bool class_pairs_are_right() {
   fill(slot, classes.slot);
   Shared<T> x(count * kDim), s(classes.slots), g(classes.slots);
   Shared<T> dx(count * kDim), dy(count * kDim);
-  draw(x, count * kDim, 1);
-  draw(g, classes.slots, 2);
+  draw_numbers(x, count * kDim, 1);
+  draw_numbers(g, classes.slots, 2);
   ClassPairs<T> pairs;
   pairs.x = pairs.y = x.data();
   pairs.rows = pairs.columns = count;
@@ -182,7 +176,7 @@ bool mixing_is_right() {
   const int64_t m = mix.examples.count;
   const int64_t n = mix.items.count;
   Shared<T> tile(m * m), mixed(n * n);
-  draw(tile, m * m, 4);
+  draw_numbers(tile, m * m, 4);
   Matrix s(static_cast<size_t>(m), std::vector<double>(static_cast<size_t>(m)));
   for (int64_t i = 0; i < m * m; ++i) {
     s[static_cast<size_t>(i / m)][static_cast<size_t>(i % m)] = tile[i];
@@ -270,8 +264,8 @@ bool ranks_are_right() {
   constexpr int64_t kItems = 700;
   constexpr int64_t kDim = 4;
   Shared<float> queries(kQueries * kDim), gallery(kItems * kDim);
-  draw(queries, kQueries * kDim, 5);
-  draw(gallery, kItems * kDim, 6);
+  draw_numbers(queries, kQueries * kDim, 5);
+  draw_numbers(gallery, kItems * kDim, 6);
   Shared<float> similarity(kQueries * kItems), slack(kQueries);
   const auto dot = [&](int64_t q, int64_t i) {
     double sum = 0;
