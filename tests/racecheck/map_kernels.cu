@@ -210,29 +210,39 @@ bool steps_are_right() {
   constexpr int64_t kCount = 40000;
   const Shared<float> g(kCount), m(kCount), v(kCount), p(kCount);
   const Shared<float> m2(kCount), v2(kCount), p2(kCount);
+  const Shared<float> speed(kCount), q(kCount), speed2(kCount), q2(kCount);
   draw_numbers(g, kCount, 1);
-  draw_numbers(p, kCount, 2);
-  draw_numbers(p2, kCount, 2);
-  AdamScalars scalars;
-  scalars.beta1 = 0.9F;
-  scalars.gain1 = 0.1F;
-  scalars.beta2 = 0.99F;
-  scalars.gain2 = 0.01F;
-  scalars.root = 10;
-  scalars.eps = 1e-8F;
-  scalars.step = 0.01F;
-  gpu_steps.adam(scalars, {{{g.data(), m.data(), v.data(), p.data()}, kCount}},
+  for (const auto* parameters : {&p, &p2, &q, &q2}) {
+    draw_numbers(*parameters, kCount, 2);
+  }
+  AdamScalars adam;
+  adam.beta1 = 0.9F;
+  adam.gain1 = 0.1F;
+  adam.beta2 = 0.99F;
+  adam.gain2 = 0.01F;
+  adam.root = 10;
+  adam.eps = 1e-8F;
+  adam.step = 0.01F;
+  const SgdScalars sgd{0.1F, 0.9F, 0.01F, true};
+  gpu_steps.adam(adam, {{{g.data(), m.data(), v.data(), p.data()}, kCount}},
                  nullptr);
+  for (int step = 0; step < 2; ++step) {
+    gpu_steps.sgd(sgd, {{{g.data(), speed.data(), q.data()}, kCount}}, nullptr);
+  }
   const Shared<double> sums(GpuSteps::pieces_of(kCount));
   gpu_steps.squares({{{g.data()}, kCount}}, sums.data(), nullptr);
   finish();
   double sum = 0, expected = 0;
   for (int64_t i = 0; i < kCount; ++i) {
-    step_number(scalars, g[i], m2[i], v2[i], p2[i]);
+    step_number(adam, g[i], m2[i], v2[i], p2[i]);
+    for (int step = 0; step < 2; ++step) {
+      step_number(sgd, g[i], speed2[i], q2[i]);
+    }
     expected += static_cast<double>(g[i]) * g[i];
   }
   for (int64_t i = 0; i < GpuSteps::pieces_of(kCount); ++i) sum += sums[i];
   return m.is_close_to(m2) && v.is_close_to(v2) && p.is_close_to(p2) &&
+         speed.is_close_to(speed2) && q.is_close_to(q2) &&
          std::abs(sum - expected) <= 1e-9 * expected;
 }
 

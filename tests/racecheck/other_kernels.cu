@@ -309,6 +309,35 @@ bool ranks_are_right() {
   return right;
 }
 
+/// Of every item with a query.
+bool similarities_are_right() {
+  constexpr int64_t kItems = 700;
+  constexpr int64_t kDim = 37;
+  Shared<float> query(kDim), gallery(kItems * kDim), similarity(kItems);
+  Shared<int64_t> first(kItems), item(kItems);
+  draw_numbers(query, kDim, 5);
+  draw_numbers(gallery, kItems * kDim, 6);
+  for (int64_t i = 0; i < kItems; ++i) item[i] = kItems - 1 - i;
+  RowPairs pairs;
+  pairs.x = query.data();
+  pairs.y = gallery.data();
+  pairs.dim = kDim;
+  pairs.x_row = first.data();
+  pairs.y_row = item.data();
+  pairs.similarity = similarity.data();
+  cuda_ranks.similarities(pairs, {0, kItems, nullptr});
+  finish();
+  bool right = true;
+  for (int64_t i = 0; i < kItems; ++i) {
+    double sum = 0;
+    for (int64_t k = 0; k < kDim; ++k) {
+      sum += double{query[k]} * double{gallery[item[i] * kDim + k]};
+    }
+    right = right && std::abs(similarity[i] - sum) < kClose;
+  }
+  return right;
+}
+
 [[maybe_unused]] const bool kAdded[] = {
     add_check("class pairs float32", class_pairs_are_right<float>),
     add_check("class pairs float64", class_pairs_are_right<double>),
@@ -317,7 +346,8 @@ bool ranks_are_right() {
     add_check("mixed slots float32", slots_are_right<float>),
     add_check("mixed slots float64", slots_are_right<double>),
     add_check("sorting", sorting_is_right),
-    add_check("ranks", ranks_are_right)};
+    add_check("ranks", ranks_are_right),
+    add_check("similarities of pairs", similarities_are_right)};
 
 }  // namespace
 }  // namespace kith::racecheck
