@@ -9,14 +9,18 @@ namespace kith {
 namespace {
 
 thread_local bool fused_on_cpu = false;
+thread_local bool layers_alone = false;
 
 }  // namespace
 
 FusedOnCpu::FusedOnCpu() : before_(std::exchange(fused_on_cpu, true)) {}
 FusedOnCpu::~FusedOnCpu() { fused_on_cpu = before_; }
 
+LayersAlone::LayersAlone() : before_(std::exchange(layers_alone, true)) {}
+LayersAlone::~LayersAlone() { layers_alone = before_; }
+
 bool takes_fused_way(const Tensor& x) {
-  if (is_recorded()) return false;
+  if (is_recorded() || layers_alone) return false;
   if (!x.is_cuda()) return fused_on_cpu;
   return fused_type(x) == at::kBFloat16 &&
          cuda_conv_kernels<Bf16>().bias_act != nullptr;

@@ -22,6 +22,19 @@ class FusedOnCpu {
   bool before_;
 };
 
+/// While one lives, layers are not fused, on a GPU neither: for comparisons
+/// with LibTorch's.
+class LayersAlone {
+ public:
+  LayersAlone();
+  ~LayersAlone();
+  LayersAlone(const LayersAlone&) = delete;
+  LayersAlone& operator=(const LayersAlone&) = delete;
+
+ private:
+  bool before_;
+};
+
 /// Whether layers that are given `x` are to be fused: on a GPU for which kith
 /// has kernels in bfloat16, under an Autocast to that or as they are.
 bool takes_fused_way(const Tensor& x);

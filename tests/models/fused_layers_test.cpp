@@ -1,7 +1,9 @@
 // Networks whose layers are fused, as on a GPU in bfloat16, beside the same
 // networks layer by layer.
 
+#include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/config.h"
+#include "kith/core/torch_compat.h"
 #include "kith/models/backbone.h"
 #include "kith/models/conv_norm.h"
 #include "kith/ops/fused_way.h"
@@ -17,6 +20,23 @@
 
 namespace kith {
 namespace {
+
+/// In float32. At first batch norm is the identity; here it is not.
+std::unique_ptr<Backbone> network_with_statistics(const std::string& name,
+                                                  const std::string& mode) {
+  torch::manual_seed(1);
+  auto network =
+      backbone_registry().make(parse_config("{name: " + name + "}", "test"),
+                               "model.backbone", {3, 64, mode});
+  uint64_t seed = 1;
+  for (auto& buffer : network->named_buffers()) {
+    if (!buffer.key().ends_with("running_var")) continue;
+    const torch::NoGradGuard no_grad;
+    buffer.value().copy_(
+        0.5 + random_normal(buffer.value().sizes().vec(), ++seed).square());
+  }
+  return network;
+}
 
 /// Of a network in double: its features, and the gradients of its parameters.
 struct Pass {
@@ -55,22 +75,11 @@ int64_t count_fused(const Tensor& y) {
 class FusedNetwork : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(FusedNetwork, HasTheFeaturesAndGradientsOfItsLayers) {
-  const std::string section = std::string("{name: ") + GetParam() + "}";
   for (const std::string mode : {"stats", "all"}) {
-    torch::manual_seed(1);
-    const auto network = backbone_registry().make(
-        parse_config(section, "test"), "model.backbone", {3, 64, mode});
+    const auto network = network_with_statistics(GetParam(), mode);
     network->to(torch::kDouble);
     set_training(*network, true, mode);
-    // At first batch norm is the identity.
-    uint64_t seed = 1;
-    for (auto& buffer : network->named_buffers()) {
-      if (!buffer.key().ends_with("running_var")) continue;
-      const torch::NoGradGuard no_grad;
-      buffer.value().copy_(
-          0.5 + random_normal(buffer.value().sizes().vec(), ++seed).square());
-    }
-    const Tensor images = random_normal({2, 3, 64, 64}, ++seed);
+    const Tensor images = random_normal({2, 3, 64, 64}, 1);
     const Pass layers(*network, images);
     const FusedOnCpu fused;
     const Pass made(*network, images);
@@ -115,12 +124,157 @@ TEST(FusedLayers, LeaveWhatTheyCannotToTheLayers) {
   EXPECT_LE(max_difference(layer(x, Activation::kSilu, x), expected), 1e-6);
 }
 
+/// The features of a network, the gradients of its parameters and, if wanted,
+/// of its images; in double, on the CPU.
+std::map<std::string, Tensor> numbers_of_pass(Backbone& network,
+                                              const Tensor& images,
+                                              bool of_images) {
+  const Tensor x = images.detach().clone().requires_grad_(of_images);
+  for (Tensor& p : network.parameters()) p.mutable_grad().reset();
+  const Tensor map = network.forward(x).map;
+  const Tensor weights = random_normal(map.sizes().vec(), 9).to(map.device());
+  (map.to(at::kDouble) * weights).sum().backward();
+  std::map<std::string, Tensor> all = {{"features", map}};
+  if (of_images) all["images"] = x.grad();
+  for (const auto& p : network.named_parameters()) all[p.key()] = p->grad();
+  for (auto& [name, tensor] : all) {
+    tensor = tensor.detach().to(at::kCPU, at::kDouble);
+  }
+  return all;
+}
+
+double relative_error(const Tensor& got, const Tensor& expected) {
+  return ((got - expected).norm() / expected.norm()).item<double>();
+}
+
+/// While it lives, a GPU's products and convolutions of float32 are of that.
+class WithoutTf32 {
+ public:
+  WithoutTf32()
+      : products_(at::globalContext().allowTF32CuBLAS()),
+        convolutions_(at::globalContext().allowTF32CuDNN()) {
+    set(false, false);
+  }
+  ~WithoutTf32() { set(products_, convolutions_); }
+  WithoutTf32(const WithoutTf32&) = delete;
+  WithoutTf32& operator=(const WithoutTf32&) = delete;
+
+ private:
+  static void set(bool products, bool convolutions) {
+    at::globalContext().setAllowTF32CuBLAS(products);
+    at::globalContext().setAllowTF32CuDNN(convolutions);
+  }
+
+  bool products_;
+  bool convolutions_;
+};
+
+/// On a GPU, as it trains there: maps and weights with channels last.
+void put_on_gpu(Backbone& network) {
+  network.to(at::kCUDA);
+  for (Tensor& p : network.parameters()) {
+    if (p.dim() == 4) p.set_data(p.contiguous(at::MemoryFormat::ChannelsLast));
+  }
+}
+
+/// Pictures of odd sides: maps of 38x35, 19x18, 10x9, 5x5 and 3x3 positions.
+class NetworkOnAGpu : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
+  }
+
+  static Tensor images(int64_t count) {
+    return random_normal({count, 3, 75, 70}, 2);
+  }
+  static Tensor on_gpu(const Tensor& images) {
+    return images.to(at::kCUDA, at::kFloat)
+        .contiguous(at::MemoryFormat::ChannelsLast);
+  }
+};
+
+// A ReLU whose input is 0 but for rounding passes a gradient or does not: one
+// of them, in one picture, moves those of ResNet-50 by 5e-3.
+TEST_P(NetworkOnAGpu, InFloat32GivesWhatTheCpuGives) {
+  const WithoutTf32 exact;
+  for (const int64_t count : {1, 3}) {
+    const auto network = network_with_statistics(GetParam(), "stats");
+    network->eval();
+    const Tensor pictures = images(count);
+    const auto expected =
+        numbers_of_pass(*network, pictures.to(at::kFloat), true);
+    put_on_gpu(*network);
+    const auto got = numbers_of_pass(*network, on_gpu(pictures), true);
+    ASSERT_EQ(got.size(), expected.size());
+    for (const auto& [name, tensor] : got) {
+      EXPECT_LE(relative_error(tensor, expected.at(name)),
+                name == "features" ? 1e-4 : 2e-2)
+          << name << ", " << count;
+    }
+  }
+}
+
+// Gradients of networks with ReLU are a third off in bfloat16: what is near 0
+// turns over. LibTorch's layers are as far from float64, give or take.
+TEST_P(NetworkOnAGpu, InBfloat16IsAsNearToFloat64AsItsLayersAre) {
+  const WithoutTf32 exact;
+  for (const int64_t count : {1, 3}) {
+    // Without a gradient of the pictures the first layer is another kernel.
+    for (const bool of_images : {true, false}) {
+      SCOPED_TRACE(testing::Message() << count << ", " << of_images);
+      const auto network = network_with_statistics(GetParam(), "stats");
+      network->eval();
+      const Tensor pictures = images(count);
+      network->to(at::kDouble);
+      const auto expected = numbers_of_pass(*network, pictures, of_images);
+      network->to(at::kFloat);
+      put_on_gpu(*network);
+      const auto run = [&] {
+        const Autocast low(true);
+        return numbers_of_pass(*network, on_gpu(pictures), of_images);
+      };
+      const auto fused = run();
+      std::map<std::string, Tensor> layers;
+      {
+        const LayersAlone alone;
+        layers = run();
+      }
+      ASSERT_EQ(fused.size(), expected.size());
+      double of_fused = 0, of_layers = 0;
+      for (const auto& [name, tensor] : expected) {
+        const double error = relative_error(fused.at(name), tensor);
+        const double usual = relative_error(layers.at(name), tensor);
+        EXPECT_LE(error, 2 * usual + 2e-2) << name;
+        of_fused += error * error;
+        of_layers += usual * usual;
+      }
+      EXPECT_LE(std::sqrt(of_fused), 1.3 * std::sqrt(of_layers));
+    }
+  }
+}
+
+TEST_P(NetworkOnAGpu, FusesItsLayersInBfloat16Alone) {
+  const auto network = network_with_statistics(GetParam(), "stats");
+  network->eval();
+  put_on_gpu(*network);
+  const auto fused = [&] {
+    return count_fused(network->forward(on_gpu(images(1))).map);
+  };
+  EXPECT_EQ(fused(), 0);
+  const Autocast low(true);
+  EXPECT_GT(fused(), 0);
+  const LayersAlone alone;
+  EXPECT_EQ(fused(), 0);
+}
 INSTANTIATE_TEST_SUITE_P(Networks, FusedNetwork,
                          ::testing::Values("mobilenet_v2", "resnet18",
                                            "resnet50", "googlenet", "convnet",
                                            "mobilenet_v3_small",
                                            "efficientnet_b0",
                                            "regnet_y_400mf"));
+INSTANTIATE_TEST_SUITE_P(Networks, NetworkOnAGpu,
+                         ::testing::Values("resnet50", "mobilenet_v2",
+                                           "efficientnet_b0"));
 
 }  // namespace
 }  // namespace kith
