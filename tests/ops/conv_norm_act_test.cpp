@@ -437,5 +437,40 @@ TEST(ConvNormAct, OnAGpuIsCloseToTheLayersAndTheSameEveryTime) {
   }
 }
 
+/// What LibTorch may take cuDNN for, while it lives.
+class CudnnUse {
+ public:
+  CudnnUse(bool enabled, bool deterministic)
+      : enabled_(at::globalContext().userEnabledCuDNN()),
+        deterministic_(at::globalContext().deterministicCuDNN()) {
+    set(enabled, deterministic);
+  }
+  ~CudnnUse() { set(enabled_, deterministic_); }
+  CudnnUse(const CudnnUse&) = delete;
+  CudnnUse& operator=(const CudnnUse&) = delete;
+
+ private:
+  static void set(bool enabled, bool deterministic) {
+    at::globalContext().setUserEnabledCuDNN(enabled);
+    at::globalContext().setDeterministicCuDNN(deterministic);
+  }
+
+  bool enabled_;
+  bool deterministic_;
+};
+
+// LibTorch's own convolutions, then bias and activation.
+TEST(ConvNormAct, OnAGpuNeedsNoCudnn) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  const Autocast off(false);
+  for (const bool enabled : {false, true}) {
+    const CudnnUse use(enabled, /*deterministic=*/enabled);
+    SCOPED_TRACE(enabled ? "deterministic" : "none");
+    for (const ConvCase& c : conv_cases()) {
+      expect_close_in_bfloat16(c, at::kCUDA);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kith
