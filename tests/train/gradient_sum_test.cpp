@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "kith/ops/gpu.h"
 #include "tests/support/torch/rank_threads.h"
 #include "tests/support/torch/tensors.h"
 
@@ -257,6 +258,59 @@ TEST(GradientSum, GoesOnAfterTwoRanksRanOutOfMemory) {
     EXPECT_EQ(sum_of(ranks, Sent::kEarly, 0).size(), 7u);
   });
   EXPECT_THAT(errors, Each(""));
+}
+
+// The GPU is busy when the last lane is taken, so the host is ahead of it: the
+// sender has long given back its copies of lanes when they are added up, while
+// the backward pass takes memory for other things.
+TEST(GradientSum, OnAGpuKeepsItsCopiesUntilTheyAreAddedUp) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
+  constexpr int64_t kNumbers = int64_t{1} << 26;  // 256 MB
+  constexpr int64_t kLanes = 4;
+  const ProductPrecision slow(/*tf32=*/false);
+  const auto on_gpu = torch::TensorOptions(torch::kCUDA);
+  const Tensor small = torch::ones({4}, on_gpu).requires_grad_();
+  const Tensor large = torch::ones({kNumbers}, on_gpu).requires_grad_();
+  const Tensor matrix = torch::ones({8192, 8192}, on_gpu);
+  Tensor product = torch::empty_like(matrix);
+  const Lanes lanes(kLanes, alone());
+  GradientSum sum({small, large}, lanes, alone());
+  for (int64_t round = 1; round <= 20; ++round) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      const bool is_last = lane + 1 == kLanes;
+      const Tensor before = small * 2;
+      if (is_last) {
+        before.register_hook([&](const Tensor& gradient) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          std::vector<Tensor> others;
+          for (int i = 0; i < 4; ++i) {
+            others.push_back(torch::full({kNumbers}, 1e30, on_gpu));
+          }
+          return gradient;
+        });
+      }
+      const Tensor first = before.sum();
+      // Made later, so its gradient comes first.
+      const Tensor second =
+          (large * static_cast<double>((lane + 1) * round)).sum();
+      const Tensor loss = first + second;
+      if (is_last) {
+        sum.begin_last_pass();
+        const torch::NoGradGuard no_grad;
+        // At least 80 ms at 67 TFLOP/s, the most of an H200 in float32.
+        for (int i = 0; i < 5; ++i) torch::mm_out(product, matrix, matrix);
+      }
+      loss.backward();
+      if (!is_last) sum.add_lane();
+    }
+    sum.finish();
+    const Tensor expected =
+        torch::full({}, 10.0 * static_cast<double>(round), on_gpu);
+    EXPECT_TRUE((large.grad() == expected).all().item<bool>()) << round;
+    EXPECT_TRUE((small.grad() == 8).all().item<bool>()) << round;
+    small.mutable_grad().reset();
+    large.mutable_grad().reset();
+  }
 }
 
 }  // namespace
