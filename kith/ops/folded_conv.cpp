@@ -24,13 +24,6 @@ NormFold<T> fold_of(const ConvNormWeights& w, double eps) {
   return p;
 }
 
-/// As `like` lies in memory.
-Tensor lying_as(const Tensor& like, const Tensor& tensor) {
-  if (lie_in_one_order(tensor, like)) return tensor;
-  return at::empty_strided(like.sizes(), like.strides(), tensor.options())
-      .copy_(tensor);
-}
-
 }  // namespace
 
 FoldedConv::Tensors FoldedConv::of(const ConvNormWeights& w, double eps,
@@ -96,7 +89,7 @@ FoldedConv::Gradients FoldedConv::gradients(const ConvNormWeights& w,
       layout == Layout::kStem
           ? stem_weight_gradient(to_weight, w.weight.size(1), w.weight.size(2))
           : to_weight;
-  const Tensor all = by_place ? flat : lying_as(w.weight, flat);
+  const Tensor all = by_place ? flat : laid_as(w.weight, flat);
   const Gradients made = {at::empty_like(w.weight), at::empty_like(w.gamma)};
   // Sums by place are of the type of what is learnt, whatever maps are.
   with_conv_kernels(all, [&]<class T>(const ConvKernels<T>& kernels) {

@@ -76,6 +76,13 @@ inline bool lie_in_one_order(const Tensor& a, const Tensor& b) {
   return true;
 }
 
+/// The numbers of `tensor` in the order in memory of those of `like`, which has
+/// no gaps.
+inline Tensor laid_as(const Tensor& like, const Tensor& tensor) {
+  if (lie_in_one_order(tensor, like)) return tensor;
+  return at::empty_like(like, tensor.options()).copy_(tensor);
+}
+
 /// As kernels take it: with channels last and without gaps.
 inline Tensor as_map(const Tensor& x, at::ScalarType type) {
   return x.to(type).contiguous(at::MemoryFormat::ChannelsLast);

@@ -23,7 +23,7 @@ int64_t rounded_up(int64_t count, int64_t to) {
 /// `gradient` with the strides of `part`, which has its sizes, if it lies in
 /// memory as that does; else undefined. Strides of what has size 1 mean
 /// nothing, but operators on lists take the slow way where they differ.
-Tensor lying_as(const Tensor& part, const Tensor& gradient) {
+Tensor with_strides_of(const Tensor& part, const Tensor& gradient) {
   if (gradient.scalar_type() != part.scalar_type() ||
       gradient.device() != part.device() || gradient.is_sparse() ||
       !part.is_non_overlapping_and_dense()) {
@@ -97,7 +97,7 @@ void GradientBucket::take() {
     }
     has_[i] = true;
     flags[i] = 1;
-    Tensor alike = lying_as(lane_parts_[i], grad);
+    Tensor alike = with_strides_of(lane_parts_[i], grad);
     if (alike.defined()) {
       to.push_back(lane_parts_[i]);
       from.push_back(std::move(alike));

@@ -28,13 +28,6 @@ Part part_of(const GroupOptions& options, const std::string& name) {
   return {};
 }
 
-/// In the order in which the numbers of `parameter` lie in memory, which makes
-/// a step one pass over both.
-Tensor laid_as(const Tensor& gradient, const Tensor& parameter) {
-  if (lie_in_one_order(gradient, parameter)) return gradient;
-  return torch::empty_like(parameter).copy_(gradient);
-}
-
 /// The norm of all numbers; one launch a few dozens of tensors.
 double norm_on_gpu(const std::vector<Tensor>& grads) {
   const TensorLists<1> lists = {grads};
@@ -198,7 +191,8 @@ std::vector<ParameterGroup> Optimizer::count_step(const Rule& rule) {
     }
     group->indices.push_back(index);
     group->parameters.push_back(parameter);
-    group->grads.push_back(laid_as(parameter.grad(), parameter));
+    // So that a step is one pass over both.
+    group->grads.push_back(laid_as(parameter, parameter.grad()));
   }
   return groups;
 }
