@@ -58,10 +58,15 @@ FoldedConv::Tensors FoldedConv::of(const ConvNormWeights& w, double eps,
                       kernels.fold(fold_of<T>(w, eps), to, current_stream());
                     });
   if (layout == Layout::kStem) made.weight = stem_weight(made.weight);
+  if (!w.weight.is_leaf()) {
+    forget();
+    return made;
+  }
   std::transform(all.begin(), all.end(), sources_.begin(), [](const Tensor& t) {
     return t.is_inference()
                ? Source{}
-               : Source{t.detach(), static_cast<int64_t>(t._version())};
+               : Source{t.storage().getWeakStorageImpl(), t.data_ptr(),
+                        static_cast<int64_t>(t._version())};
   });
   layout_ = layout;
   type_ = type;
@@ -69,15 +74,22 @@ FoldedConv::Tensors FoldedConv::of(const ConvNormWeights& w, double eps,
   return made;
 }
 
-bool FoldedConv::Source::is_of(const Tensor& other) const {
-  return tensor.defined() && !other.is_inference() &&
-         tensor.data_ptr() == other.data_ptr() &&
-         version == static_cast<int64_t>(other._version());
+bool FoldedConv::Source::is_of(const Tensor& tensor) const {
+  return storage && !tensor.is_inference() &&
+         storage->_unsafe_get_target() ==
+             tensor.storage().unsafeGetStorageImpl() &&
+         numbers == tensor.data_ptr() &&
+         version == static_cast<int64_t>(tensor._version());
 }
 
 void FoldedConv::clear() {
   const std::lock_guard lock(mutex_);
+  forget();
+}
+
+void FoldedConv::forget() {
   sources_ = {};
+  tensors_ = {};
 }
 
 FoldedConv::Gradients FoldedConv::gradients(const ConvNormWeights& w,

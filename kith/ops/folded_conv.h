@@ -2,6 +2,7 @@
 
 #include <array>
 #include <mutex>
+#include <optional>
 
 #include <c10/core/DeviceGuard.h>
 
@@ -23,8 +24,9 @@ struct ConvNormWeights {
 
 /// Batch norm folded into the convolution (see NormFold), in the type of the
 /// maps. It is computed again when one of the weights has changed: the chunks
-/// of a step, and all batches of an evaluation, share it. On the CPU ConvNorm
-/// folds by itself.
+/// of a step, and all batches of an evaluation, share it. A weight with a graph
+/// is made anew for each pass, by adapters, and nothing is kept of it. On the
+/// CPU ConvNorm folds by itself.
 class FoldedConv {
  public:
   /// What is made of the weight.
@@ -50,8 +52,8 @@ class FoldedConv {
   Tensors of(const ConvNormWeights& weights, double eps, Layout layout,
              at::ScalarType type);
 
-  /// After a change that no tensor's version tells, as LibTorch makes running
-  /// statistics.
+  /// Keeps nothing. After a change that no tensor's version tells, as LibTorch
+  /// makes running statistics.
   void clear();
 
   /// Of dL/dw' (laid as of() does it) and dL/db', which is dL/dbeta.
@@ -60,14 +62,17 @@ class FoldedConv {
                              const Tensor& to_bias);
 
  private:
+  /// Of what a copy was made. It takes no part in the life of the numbers, but
+  /// others do not have their storage's address while it is there.
   struct Source {
-    /// It lives on, so that no other has its address: adapters make a weight
-    /// anew for each chunk.
-    Tensor tensor;
+    std::optional<c10::weak_intrusive_ptr<c10::StorageImpl>> storage = {};
+    const void* numbers = nullptr;
     int64_t version = -1;
 
-    bool is_of(const Tensor& other) const;
+    bool is_of(const Tensor& tensor) const;
   };
+
+  void forget();  ///< With the lock.
 
   std::mutex mutex_;
   std::array<Source, 5> sources_;

@@ -224,6 +224,28 @@ TEST(ConvNormAct, FoldsAgainWhenAWeightIsMadeAnew) {
   }
 }
 
+TEST(FoldedConv, KeepsNothingOfWeightsThatAreMadeAnew) {
+  const ConvCase c = conv_cases().front();
+  ConvNormWeights w = tensors_for(c).weights;
+  FoldedConv folded;
+  const auto fold = [&] {
+    return folded.of(w, c.shape.eps, FoldedConv::Layout::kAsItIs, at::kDouble)
+        .weight;
+  };
+  const Tensor original = w.weight;
+  EXPECT_TRUE(fold().is_same(fold()));
+  w.weight = original * 2;  // with a graph
+  EXPECT_EQ(fold().use_count(), 1u);
+  {
+    const at::NoGradGuard no_grad;
+    w.weight = original * 3;
+  }
+  EXPECT_TRUE(fold().is_same(fold()));
+  const auto numbers = w.weight.storage().getWeakStorageImpl();
+  w.weight = original;
+  EXPECT_TRUE(numbers.expired());
+}
+
 TEST(ConvNormAct, WhatInferenceModeFoldedServesAGraphToo) {
   const FusedOnCpu on_cpu;
   const ConvCase c = conv_cases().front();
