@@ -16,6 +16,14 @@ RoundedWeights::Use::Use(RoundedWeights& weights)
     : before_(std::exchange(rounded_weights, &weights)) {}
 RoundedWeights::Use::~Use() { rounded_weights = before_; }
 
+int64_t RoundedWeights::bytes() const {
+  int64_t sum = 0;
+  for (const auto& [key, copy] : copies_) {
+    sum += static_cast<int64_t>(copy.rounded.nbytes());
+  }
+  return sum;
+}
+
 Tensor rounded(const Tensor& weight, at::ScalarType type) {
   const torch::NoGradGuard no_grad;
   if (weight.scalar_type() == type) return weight.detach();

@@ -26,6 +26,8 @@ class RoundedWeights {
 
   void clear() { copies_.clear(); }
 
+  int64_t bytes() const;  ///< Of what is kept.
+
  private:
   friend Tensor rounded(const Tensor& weight, at::ScalarType type);
   struct Copy {

@@ -307,9 +307,12 @@ bool Multistage::halve_sub_batch() {
   return true;
 }
 
+/// Without the weights that all chunks of the batch share.
 int64_t Multistage::memory_in_use() const {
-  if (device_.is_cuda()) return gpu_memory(device_.index()).used;
-  return resident_bytes().value_or(0) - kept_bytes();
+  const int64_t used = device_.is_cuda()
+                           ? gpu_memory(device_.index()).used
+                           : resident_bytes().value_or(0) - kept_bytes();
+  return used - rounded_.bytes();
 }
 
 /// Whether another graph fits. Backward takes memory beside it: as much again

@@ -175,6 +175,7 @@ TEST(RoundedWeights, AreCastOnceUntilCleared) {
       rounded(weight, at::kBFloat16).is_same(rounded(weight, at::kBFloat16)));
   RoundedWeights weights;
   const RoundedWeights::Use use(weights);
+  EXPECT_EQ(weights.bytes(), 0);
   const Tensor once = rounded(weight, at::kBFloat16);
   EXPECT_TRUE(rounded(weight, at::kBFloat16).is_same(once));
   EXPECT_TRUE(torch::equal(once, weight.detach().to(at::kBFloat16)));
@@ -183,12 +184,14 @@ TEST(RoundedWeights, AreCastOnceUntilCleared) {
     const RoundedWeights::Use inner(others);
     EXPECT_FALSE(rounded(weight, at::kBFloat16).is_same(once));
   }
+  EXPECT_EQ(weights.bytes(), 24);
   const torch::NoGradGuard no_grad;
   weight.mul_(2);
   EXPECT_TRUE(
       torch::equal(rounded(weight, at::kBFloat16), weight.to(at::kBFloat16)));
   const Tensor before = rounded(weight, at::kBFloat16);
   weights.clear();
+  EXPECT_EQ(weights.bytes(), 0);
   EXPECT_FALSE(rounded(weight, at::kBFloat16).is_same(before));
 }
 
