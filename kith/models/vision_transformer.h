@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -98,7 +99,7 @@ class VisionTransformer final : public Backbone {
   void add_tokens();
   void add_output(const std::string& batch_norm);
   Tensor tokens_of(const Tensor& images, int64_t rows, int64_t columns);
-  bool takes_stream() const;
+  std::string bar_to_stream() const;
   Tensor layers(Tensor x, const RotaryAngles& rotary, const Mixing& mixing);
   Tensor stream(TokenStream tokens, const RotaryAngles& rotary,
                 const Mixing& mixing);
@@ -109,6 +110,7 @@ class VisionTransformer final : public Backbone {
   int64_t channels_;
   int64_t side_;  ///< Patches in a row of the learnt positions.
   int64_t features_;
+  std::once_flag told_;  ///< What bars it from the stream.
   torch::nn::Conv2d patches_{nullptr};
   Tensor class_token_;
   Tensor registers_;

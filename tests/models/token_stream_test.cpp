@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -11,10 +12,13 @@
 #include "kith/models/embedding_net.h"
 #include "kith/models/mixup.h"
 #include "kith/models/vision_transformer.h"
+#include "tests/support/log_capture.h"
 #include "tests/support/torch/tensors.h"
 
 namespace kith {
 namespace {
+
+using ::testing::HasSubstr;
 
 VitOptions streamed() {
   return {.patch = 4, .width = 16, .depth = 4, .heads = 2, .hidden = 24};
@@ -192,6 +196,7 @@ TEST(TokenStream, LeavesWhatItDoesNotKnow) {
   options.dropout = 0.3;
   VitOptions narrow = streamed();
   narrow.width = 12;
+  const LogCapture log;
   for (const VitOptions& o : {options, narrow}) {
     VisionTransformer net(o, {3, 12, "train"});
     const Tensor images = random_normal({3, 3, 12, 12}, 2, at::kFloat);
@@ -201,7 +206,11 @@ TEST(TokenStream, LeavesWhatItDoesNotKnow) {
     for (size_t i = 0; i < got.size(); ++i) {
       EXPECT_TRUE(same_bits(got[i], expected[i])) << i;
     }
+    run_vit(net, images);  // says nothing again
   }
+  ASSERT_EQ(log.notes().size(), 2u);
+  EXPECT_THAT(log.notes()[0], HasSubstr("'model.backbone.dropout'"));
+  EXPECT_THAT(log.notes()[1], HasSubstr("'model.backbone.width', 12"));
 }
 
 // What bfloat16 rounds off depends on the network: ReLU6 turns on and off. The

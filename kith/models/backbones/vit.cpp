@@ -1,9 +1,13 @@
 #include <cmath>
+#include <mutex>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/core/log.h"
 #include "kith/models/drop_path.h"
 #include "kith/models/token_stream.h"
 #include "kith/models/vision_transformer.h"
@@ -263,16 +267,34 @@ Features VisionTransformer::run(const Tensor& images, const Mixing& mixing) {
               options_.rotary_base, norm_->weight.options()};
   }
   const Tensor x = tokens_of(images, rows, columns);  // [N, T, width]
-  const auto type = takes_stream() ? stream_type(x) : std::nullopt;
+  auto type = stream_type(x);
+  if (const std::string bar = bar_to_stream(); type && !bar.empty()) {
+    std::call_once(told_, [&] {
+      log_info("the transformer is computed layer by layer, which is slower: " +
+               bar);
+    });
+    type.reset();
+  }
   return output_of(
       type ? stream({x, {}, *type}, rotary, mixing) : layers(x, rotary, mixing),
       rows, columns);
 }
 
-/// Whether kernels know these widths, and what happens between products.
-bool VisionTransformer::takes_stream() const {
-  return options_.width % 8 == 0 && options_.hidden % 8 == 0 &&
-         !(is_training() && options_.dropout > 0);
+/// Why kernels do not know these widths, or what happens between products;
+/// empty if they do.
+std::string VisionTransformer::bar_to_stream() const {
+  if (is_training() && options_.dropout > 0) {
+    return "'model.backbone.dropout' is between the products that fused "
+           "kernels join";
+  }
+  for (const auto& [name, width] : {std::pair("width", options_.width),
+                                    std::pair("hidden", options_.hidden)}) {
+    if (width % 8 == 0) continue;
+    return std::string("'model.backbone.") + name + "', " +
+           std::to_string(width) +
+           ", is no multiple of 8, as fused kernels want it";
+  }
+  return "";
 }
 
 /// The blocks and the norm behind them, layer by layer.
