@@ -70,6 +70,15 @@ void check_shapes(const InputOptions& input, const Backbone& backbone) {
       ": take a convolutional backbone such as resnet50, or leave it at 0");
 }
 
+void check_input(const InputOptions& input) {
+  if (input.colour == "auto") {
+    throw ConfigError(
+        "'model.input.colour' is auto, which only data can decide: set it to "
+        "grey or rgb");
+  }
+  input.check();
+}
+
 /// What is known of a network that no configuration describes.
 ConfigNode own_section(const InputOptions& input, int64_t dim) {
   ConfigNode section = ConfigNode::map();
@@ -103,16 +112,28 @@ Tensor pixels_of(const BatchPart& part) {
       [pixels](void*) {}, torch::kByte);
 }
 
+std::unique_ptr<Backbone> EmbeddingNet::make_backbone(
+    const ConfigNode& section) {
+  const ModelOptions options = model_options(section);
+  const auto input =
+      read_options<InputOptions>(part(section, "input"), "model.input");
+  check_input(input);
+  return backbone_registry().make(
+      part(section, "backbone"), "model.backbone",
+      BackboneInput{input.channels(), input.largest_side(), options.bn});
+}
+
 EmbeddingNet::EmbeddingNet(const ConfigNode& section)
+    : EmbeddingNet(section, make_backbone(section)) {}
+
+EmbeddingNet::EmbeddingNet(const ConfigNode& section,
+                           std::shared_ptr<Backbone> backbone)
     : options_(model_options(section)),
       input_(read_options<InputOptions>(part(section, "input"), "model.input")),
       section_(section) {
   set_input();
-  add_backbone(
-      backbone_registry().make(
-          part(section, "backbone"), "model.backbone",
-          BackboneInput{input_.channels(), input_.largest_side(), options_.bn}),
-      read_options<HeadOptions>(part(section, "head"), "model.head"));
+  add_backbone(std::move(backbone),
+               read_options<HeadOptions>(part(section, "head"), "model.head"));
 }
 
 EmbeddingNet::EmbeddingNet(InputOptions input,
@@ -147,12 +168,7 @@ EmbeddingNet::EmbeddingNet(InputOptions input, const OwnNetwork& network,
 }
 
 void EmbeddingNet::set_input() {
-  if (input_.colour == "auto") {
-    throw ConfigError(
-        "'model.input.colour' is auto, which only data can decide: set it to "
-        "grey or rgb");
-  }
-  input_.check();
+  check_input(input_);
   const Tensor std = by_channel(input_.std);
   scale_ = (255 * std).reciprocal();
   shift_ = -by_channel(input_.mean) / std;

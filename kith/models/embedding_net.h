@@ -47,6 +47,12 @@ class EmbeddingNet final : public torch::nn::Module {
   /// `input`, or if the section is that of a user's own network.
   explicit EmbeddingNet(const ConfigNode& section);
 
+  /// The backbone that a `model:` section asks for.
+  static std::unique_ptr<Backbone> make_backbone(const ConfigNode& section);
+
+  /// That backbone, and what else the section asks for.
+  EmbeddingNet(const ConfigNode& section, std::shared_ptr<Backbone> backbone);
+
   /// A backbone that is there, such as one of the user's own class, and kith's
   /// head. Its BackboneInput must be that of `input` and `options`.
   EmbeddingNet(InputOptions input, std::shared_ptr<Backbone> backbone,

@@ -24,7 +24,7 @@ WeightFiles find_weight_files(const std::string& path);
 
 /// For as long as a network is made that `description`, a file from elsewhere,
 /// asks for: it may take what these files of its weights can fill. They have
-/// half precision, or more; the rest is room for heads and what comes and goes.
+/// half precision, or more; the rest is room for what comes and goes.
 TensorLimit limit_network(const std::string& description,
                           const std::vector<std::string>& weights);
 

@@ -80,13 +80,18 @@ ConfigNode augment_section(
   return list;
 }
 
-/// A folder of weights may say which network they are of: it is from elsewhere.
+/// A folder of weights may say which backbone they are of: it is from
+/// elsewhere. What is around it is the user's.
 std::shared_ptr<EmbeddingNet> make_net(const RunConfig& config) {
   const ConfigNode& model = config.section("model");
   const WeightFiles files = weight_files_of(config.tree);
   if (files.config.empty()) return std::make_shared<EmbeddingNet>(model);
-  const TensorLimit limit = limit_network(files.config, files.weights);
-  return std::make_shared<EmbeddingNet>(model);
+  std::shared_ptr<Backbone> backbone;
+  {
+    const TensorLimit limit = limit_network(files.config, files.weights);
+    backbone = EmbeddingNet::make_backbone(model);
+  }
+  return std::make_shared<EmbeddingNet>(model, std::move(backbone));
 }
 
 }  // namespace

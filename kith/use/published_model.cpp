@@ -110,10 +110,13 @@ LoadedModel load_published_model(const PublishedModel& published,
   }
   loaded.config = ConfigNode::map();
   loaded.config.set("model", complete_model(model, "rgb"));
+  std::shared_ptr<Backbone> backbone;
   {
     const TensorLimit limit = limit_network(description, files.weights);
-    loaded.net = std::make_unique<EmbeddingNet>(*loaded.config.find("model"));
+    backbone = EmbeddingNet::make_backbone(*loaded.config.find("model"));
   }
+  loaded.net = std::make_unique<EmbeddingNet>(*loaded.config.find("model"),
+                                              std::move(backbone));
   const WeightReport report =
       load_weights(model.find("weights")->scalar, loaded.net->backbone());
   refuse_gaps(published.weights, report);

@@ -1,5 +1,6 @@
 #include "kith/models/embedding_net.h"
 
+#include <memory>
 #include <set>
 #include <string>
 
@@ -7,6 +8,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/ops/tensor_limit.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/torch/tensors.h"
 
@@ -224,6 +226,30 @@ TEST(EmbeddingNet, TheSeedDecidesTheWeights) {
   };
   EXPECT_TRUE(torch::equal(weights(1), weights(1)));
   EXPECT_FALSE(torch::equal(weights(1), weights(2)));
+}
+
+// A file from elsewhere may ask for a backbone; the head is the user's.
+TEST(EmbeddingNet, TheBackboneAloneMayBeLimited) {
+  const ConfigNode section =
+      model("{backbone: {name: convnet, width: 2}, head: {dim: 100000}}");
+  const auto limited = [&](const auto& make) {
+    torch::manual_seed(1);
+    const TensorLimit limit(1 << 20, "too large");
+    return make();
+  };
+  expect_error<DataError>(
+      [&] { limited([&] { return std::make_unique<EmbeddingNet>(section); }); },
+      "too large");
+  const EmbeddingNet net(
+      section, limited([&] { return EmbeddingNet::make_backbone(section); }));
+  torch::manual_seed(1);
+  const NamedTensors expected = EmbeddingNet(section).state();
+  const NamedTensors state = net.state();
+  ASSERT_EQ(state.size(), expected.size());
+  for (size_t i = 0; i < state.size(); ++i) {
+    EXPECT_TRUE(same_bits(state[i].second, expected[i].second))
+        << state[i].first;
+  }
 }
 
 TEST(CompleteModel, FillsInEveryDefaultAndIsAFixedPoint) {
