@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include "kith/ops/fused_way.h"
 #include "kith/ops/token_launch.h"
 
 namespace kith {
@@ -107,37 +108,6 @@ AddNormGradients run_add_norm_backward(const AddNormTensors& t,
   return g;
 }
 
-/// The same in operations that have a gradient themselves.
-variable_list gradients_with_graph(const AddNormTensors& t, const Tensor& dy,
-                                   const Tensor& dn, at::ScalarType products,
-                                   bool adds) {
-  const auto over_row = [](const Tensor& x) { return x.mean(-1, true); };
-  const auto over_rows = [&](const Tensor& x) {
-    return x.reshape({-1, t.width()}).sum(0);
-  };
-  const Tensor out = dn.to(t.y.scalar_type());
-  const Tensor away = t.y - over_row(t.y);
-  const Tensor inverse = (over_row(away.square()) + t.eps).rsqrt();
-  const Tensor centred = away * inverse;
-  const Tensor g = out * t.gamma;
-  Tensor d = inverse * (g - over_row(g) - centred * over_row(g * centred));
-  if (dy.defined()) d = d + dy;
-  variable_list all = {
-      d, {}, {}, {}, {}, over_rows(out * centred), over_rows(out), {}};
-  if (!adds) return all;
-  Tensor shared = d;
-  if (is_given(t.factor)) shared = shared * t.factor.view({-1, 1, 1});
-  const Tensor scaled = is_given(t.scale) ? shared * t.scale : shared;
-  all[1] = scaled.to(products);
-  if (is_given(t.bias)) all[2] = over_rows(scaled);
-  if (is_given(t.scale)) {
-    Tensor branch = t.a.to(d.scalar_type());
-    if (is_given(t.bias)) branch = branch + t.bias;
-    all[3] = over_rows(shared * branch);
-  }
-  return all;
-}
-
 /// What of a call is no tensor.
 struct AddNormCall {
   double eps;
@@ -167,6 +137,7 @@ class AddNormFunction : public torch::autograd::Function<AddNormFunction> {
 
   static variable_list backward(AutogradContext* context,
                                 const variable_list& outer) {
+    refuse_second_derivative("add_norm");
     const variable_list saved = context->get_saved_variables();
     AddNormTensors t;
     t.y = saved[0];
@@ -185,9 +156,6 @@ class AddNormFunction : public torch::autograd::Function<AddNormFunction> {
     const Tensor dy = laid_out(outer[0]);
     const Tensor dn =
         outer[1].defined() ? laid_out(outer[1]) : at::zeros_like(t.y, products);
-    if (at::GradMode::is_enabled()) {
-      return gradients_with_graph(t, dy, dn, products, adds);
-    }
     const AddNormGradients g = run_add_norm_backward(t, dy, dn, products, adds);
     variable_list all = {g.dx, g.da, {}, {}, {}, g.sums[0], g.sums[1], {}};
     const bool is_scaled = is_given(t.scale);

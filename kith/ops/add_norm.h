@@ -28,7 +28,8 @@ struct TokenNorm {
 /// y = x plus the branch, if that is defined, and LayerNorm of y in `type`.
 /// Tokens and parameters have one type, statistics too; `type` is that of
 /// products, or the tokens' own. One pass over memory forward and one back,
-/// both with the same bits every time.
+/// both with the same bits every time. There is no second derivative: to ask
+/// for one is an error.
 std::pair<Tensor, Tensor> add_norm(const Tensor& x, const TokenBranch& branch,
                                    const TokenNorm& norm, at::ScalarType type);
 

@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include "kith/ops/fused_way.h"
 #include "kith/ops/token_launch.h"
 
 namespace kith {
@@ -76,20 +77,12 @@ class BiasActivationFunction
 
   static variable_list backward(AutogradContext* context,
                                 const variable_list& outer) {
+    refuse_second_derivative("bias_activation");
     const variable_list saved = context->get_saved_variables();
-    const Tensor &u = saved[0], &bias = saved[1];
     const auto activation =
         static_cast<TokenActivation>(context->saved_data["activation"].toInt());
-    if (!at::GradMode::is_enabled()) {
-      return run_activation_backward(u, bias, laid_out(outer[0]), activation);
-    }
-    // For a second derivative.
-    const Variable h = activated(u.to(bias.scalar_type()) + bias, activation)
-                           .to(u.scalar_type());
-    variable_list all =
-        torch::autograd::grad({h}, {u, bias}, {outer[0]}, true, true);
-    all.emplace_back();
-    return all;
+    return run_activation_backward(saved[0], saved[1], laid_out(outer[0]),
+                                   activation);
   }
 };
 

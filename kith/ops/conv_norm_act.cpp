@@ -345,9 +345,7 @@ class ConvNormActFunction
 
   static variable_list backward(AutogradContext* context,
                                 const variable_list& outer) {
-    TORCH_CHECK(!at::GradMode::is_enabled(),
-                "[conv_norm_act] has no second derivative: compute it in "
-                "float32 (model.precision)");
+    refuse_second_derivative("conv_norm_act");
     const variable_list saved = context->get_saved_variables();
     auto& data = context->saved_data;
     const Tensor &map = saved[0], &weight = saved[1], &gamma = saved[2];

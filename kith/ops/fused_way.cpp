@@ -26,6 +26,12 @@ bool takes_fused_way(const Tensor& x) {
          cuda_conv_kernels<Bf16>().bias_act != nullptr;
 }
 
+void refuse_second_derivative(const char* what) {
+  TORCH_CHECK(!at::GradMode::is_enabled(), "[", what,
+              "] has no second derivative: compute it in float32 "
+              "(model.precision)");
+}
+
 at::ScalarType fused_type(const Tensor& x) {
   const bool is_low =
       x.is_cuda() && x.scalar_type() == at::kFloat && Autocast::is_bfloat16();

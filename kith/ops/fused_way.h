@@ -60,6 +60,10 @@ void for_map_type(const Tensor& map, const Run& run) {
   }
 }
 
+/// An error in a backward pass that is to have a gradient itself: of what is
+/// fused there is none. `what` is the function.
+void refuse_second_derivative(const char* what);
+
 /// Null if it is undefined.
 template <class T>
 T* numbers(const Tensor& tensor) {

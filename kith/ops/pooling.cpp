@@ -23,12 +23,6 @@ void with_pool_kernels(const Tensor& map, const Run& run) {
   });
 }
 
-void refuse_second_derivative(const char* what) {
-  TORCH_CHECK(!at::GradMode::is_enabled(), "[", what,
-              "] has no second derivative: compute it in float32 "
-              "(model.precision)");
-}
-
 template <class T>
 GemPool<T> gem_of(const Tensor& map, const Tensor& power, double floor) {
   GemPool<T> pool;

@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include "kith/ops/fused_way.h"
 #include "kith/ops/rounded_weights.h"
 #include "kith/ops/token_launch.h"
 
@@ -46,15 +47,11 @@ class TokenProductFunction
 
   static variable_list backward(AutogradContext* context,
                                 const variable_list& outer) {
+    refuse_second_derivative("token_product");
     const variable_list saved = context->get_saved_variables();
     const Tensor &x = saved[0], &weight = saved[1];
-    variable_list all;
-    if (at::GradMode::is_enabled()) {  // for a second derivative
-      const Variable y = at::linear(x, weight.to(x.scalar_type()));
-      all = torch::autograd::grad({y}, {x, weight}, outer, true, true, true);
-    } else {
-      all = product_gradients(context, x, weight, as_rows(outer[0]));
-    }
+    variable_list all =
+        product_gradients(context, x, weight, as_rows(outer[0]));
     all.emplace_back();
     return all;
   }
@@ -129,7 +126,6 @@ class TokenHeadsFunction
                                const ProductWeight& w) {
     context->save_for_backward({x, weight, bias});
     context->saved_data["rounded"] = w.rounded;
-    context->saved_data["heads"] = w.heads;
     const Tensor rows = as_rows(x);
     const Tensor y = is_given(bias) ? at::addmm(bias.to(x.scalar_type()), rows,
                                                 w.rounded.t())
@@ -139,25 +135,12 @@ class TokenHeadsFunction
 
   static variable_list backward(AutogradContext* context,
                                 const variable_list& outer) {
+    refuse_second_derivative("token_heads");
     const variable_list saved = context->get_saved_variables();
     const Tensor &x = saved[0], &weight = saved[1], &bias = saved[2];
-    const bool has_bias = is_given(bias);
-    variable_list all;
-    if (at::GradMode::is_enabled()) {  // for a second derivative
-      const auto type = x.scalar_type();
-      const Variable y =
-          at::linear(x, weight.to(type), has_bias ? bias.to(type) : Tensor());
-      variable_list of = {x, weight};
-      if (has_bias) of.push_back(bias);
-      all = torch::autograd::grad(
-          split_heads(y, context->saved_data["heads"].toInt()), of, outer, true,
-          true, true);
-      all.resize(4);
-      return all;
-    }
     const PackedGradient g =
-        packed_gradient(outer, weight.scalar_type(), has_bias);
-    all = product_gradients(context, x, weight, g.rows);
+        packed_gradient(outer, weight.scalar_type(), is_given(bias));
+    variable_list all = product_gradients(context, x, weight, g.rows);
     all.push_back(g.sums);
     all.emplace_back();
     return all;

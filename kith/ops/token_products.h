@@ -8,7 +8,8 @@ namespace kith {
 
 // Linear layers of transformers that compute in the type of their input, which
 // may be narrower than that of their weights. The gradient of a weight is
-// rounded to the type of products, then widened to the weight's.
+// rounded to the type of products, then widened to the weight's. There is no
+// second derivative: to ask for one is an error.
 
 /// x W^T without a bias: [..., in], [out, in] -> [..., out].
 Tensor token_product(const Tensor& x, const Tensor& weight);
