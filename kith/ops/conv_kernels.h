@@ -4,8 +4,8 @@
 // bias, shortcut and activation in one pass over the map, their gradient in
 // another, and convolutions within channels. Plain structs, without LibTorch;
 // cpu/ and cuda/ have an implementation each. Maps have their channels last and
-// no gaps. T is the type of maps: float, Bf16 or, on the CPU, double; what is
-// learnt and what is added up is of type Sum<T>.
+// no gaps. T is the type of maps: Bf16 or, on the CPU, also float and double;
+// what is learnt and what is added up is of type Sum<T>.
 
 #include <cstdint>
 
@@ -97,8 +97,9 @@ struct FoldGradient {
   Sum<T>* to_gamma = nullptr;        ///< [channels]
 };
 
-/// The implementation for a kind of processor; null pointers without CUDA. On a
-/// GPU channels are a multiple of `vector`, and `stream` is a cudaStream_t.
+/// The implementation for a kind of processor; null pointers where there is
+/// none. On a GPU channels are a multiple of `vector`, and `stream` is a
+/// cudaStream_t.
 template <class T>
 struct ConvKernels {
   int64_t vector = 1;

@@ -370,9 +370,9 @@ class ConvNormActFunction
     }
     FoldedConv::Gradients learnt;
     if (wants_weight) {
-      learnt = FoldedConv::gradients({weight, gamma, {}, saved[3], saved[4]},
-                                     shape.eps, layout_for(kind),
-                                     products.second, to_beta);
+      learnt = FoldedConv::gradients(
+          {weight, gamma, {}, saved[3], saved[4]}, shape.eps, layout_for(kind),
+          map.scalar_type(), products.second, to_beta);
     }
     const Tensor to_shortcut = data["wants_shortcut"].toBool() ? g : Tensor();
     return {

@@ -94,6 +94,7 @@ void FoldedConv::forget() {
 
 FoldedConv::Gradients FoldedConv::gradients(const ConvNormWeights& w,
                                             double eps, Layout layout,
+                                            at::ScalarType type,
                                             const Tensor& to_weight,
                                             const Tensor& to_bias) {
   const bool by_place = layout == Layout::kByPlace;
@@ -103,8 +104,7 @@ FoldedConv::Gradients FoldedConv::gradients(const ConvNormWeights& w,
           : to_weight;
   const Tensor all = by_place ? flat : laid_as(w.weight, flat);
   const Gradients made = {at::empty_like(w.weight), at::empty_like(w.gamma)};
-  // Sums by place are of the type of what is learnt, whatever maps are.
-  with_conv_kernels(all, [&]<class T>(const ConvKernels<T>& kernels) {
+  with_conv_kernels(all, type, [&]<class T>(const ConvKernels<T>& kernels) {
     FoldGradient<T> of;
     of.weight = by_place ? nullptr : numbers<T>(all);
     of.by_place = by_place ? numbers<Sum<T>>(all) : nullptr;

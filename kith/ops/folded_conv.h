@@ -56,10 +56,11 @@ class FoldedConv {
   /// makes running statistics.
   void clear();
 
-  /// Of dL/dw' (laid as of() does it) and dL/db', which is dL/dbeta.
+  /// Of dL/dw' (laid as of() does it) and dL/db', which is dL/dbeta; `type` is
+  /// that of the maps.
   static Gradients gradients(const ConvNormWeights& weights, double eps,
-                             Layout layout, const Tensor& to_weight,
-                             const Tensor& to_bias);
+                             Layout layout, at::ScalarType type,
+                             const Tensor& to_weight, const Tensor& to_bias);
 
  private:
   /// Of what a copy was made. It takes no part in the life of the numbers, but
@@ -81,13 +82,20 @@ class FoldedConv {
   Tensors tensors_;
 };
 
+/// Calls run(kernels) with those for maps of `type` on the device of `tensor`.
+template <class Run>
+void with_conv_kernels(const Tensor& tensor, at::ScalarType type,
+                       const Run& run) {
+  const c10::DeviceGuard guard(tensor.device());
+  for_map_type(type, [&]<class T>() {
+    run(tensor.is_cuda() ? cuda_conv_kernels<T>() : cpu_conv_kernels<T>());
+  });
+}
+
 /// Calls run(kernels) with those for maps like `map`.
 template <class Run>
 void with_conv_kernels(const Tensor& map, const Run& run) {
-  const c10::DeviceGuard guard(map.device());
-  for_map_type(map, [&]<class T>() {
-    run(map.is_cuda() ? cuda_conv_kernels<T>() : cpu_conv_kernels<T>());
-  });
+  with_conv_kernels(map, map.scalar_type(), run);
 }
 
 }  // namespace kith

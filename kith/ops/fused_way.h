@@ -45,17 +45,17 @@ at::ScalarType fused_type(const Tensor& x);
 /// The type that sums over numbers of `type` have, and what is learnt.
 at::ScalarType sum_type(at::ScalarType type);
 
-/// Calls run.template operator()<T>() for the type of a map: float, double or
+/// Calls run.template operator()<T>() for the type of maps: float, double or
 /// Bf16.
 template <class Run>
-void for_map_type(const Tensor& map, const Run& run) {
-  switch (map.scalar_type()) {
+void for_map_type(at::ScalarType type, const Run& run) {
+  switch (type) {
     case at::kBFloat16:
       return run.template operator()<Bf16>();
     case at::kDouble:
       return run.template operator()<double>();
     default:
-      TORCH_INTERNAL_ASSERT(map.scalar_type() == at::kFloat);
+      TORCH_INTERNAL_ASSERT(type == at::kFloat);
       return run.template operator()<float>();
   }
 }

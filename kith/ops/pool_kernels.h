@@ -1,8 +1,8 @@
 #pragma once
 
 // Pooling of maps whose channels lie last, without gaps. Plain structs, without
-// LibTorch; cpu/ and cuda/ have an implementation each. T is float, Bf16 or, on
-// the CPU, double.
+// LibTorch; cpu/ and cuda/ have an implementation each. T is Bf16 or, on the
+// CPU, also float and double.
 
 #include <cstdint>
 
@@ -42,8 +42,9 @@ struct MaxPool {
   int64_t out_width = 0;
 };
 
-/// The implementation for a kind of processor; null pointers without CUDA. On a
-/// GPU channels are a multiple of `vector`, and `stream` is a cudaStream_t.
+/// The implementation for a kind of processor; null pointers where there is
+/// none. On a GPU channels are a multiple of `vector`, and `stream` is a
+/// cudaStream_t.
 template <class T>
 struct PoolKernels {
   int64_t vector = 1;

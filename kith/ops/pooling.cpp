@@ -18,7 +18,7 @@ using torch::autograd::variable_list;
 template <class Run>
 void with_pool_kernels(const Tensor& map, const Run& run) {
   const c10::DeviceGuard guard(map.device());
-  for_map_type(map, [&]<class T>() {
+  for_map_type(map.scalar_type(), [&]<class T>() {
     run(map.is_cuda() ? cuda_pool_kernels<T>() : cpu_pool_kernels<T>());
   });
 }

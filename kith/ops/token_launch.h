@@ -48,13 +48,13 @@ constexpr at::ScalarType kTypeOf = std::is_same_v<T, double> ? at::kDouble
 /// in another.
 inline bool has_token_ops(c10::Device device, at::ScalarType tokens,
                           at::ScalarType products) {
-  const bool in_float = tokens == at::kFloat &&
-                        (products == at::kFloat || products == at::kBFloat16);
-  if (!device.is_cuda()) {
-    return device.is_cpu() &&
-           (in_float || (tokens == at::kDouble && products == at::kDouble));
+  const bool are_rounded = tokens == at::kFloat && products == at::kBFloat16;
+  if (device.is_cuda()) {
+    return are_rounded && cuda_token_ops<float, Bf16>().activate != nullptr;
   }
-  return in_float && cuda_token_ops<float, Bf16>().activate != nullptr;
+  return device.is_cpu() &&
+         (are_rounded || (tokens == products &&
+                          (tokens == at::kFloat || tokens == at::kDouble)));
 }
 
 /// run(S{}, C{}) for the two types, which have kernels.

@@ -111,28 +111,26 @@ TEST(BiasActivation, CudaGivesWhatTheCpuGives) {
                                               {2, 1, 6144},
                                               {1, 65536},
                                               {0, 16}}) {
-      for (const at::ScalarType products : {at::kFloat, at::kBFloat16}) {
-        SCOPED_TRACE(testing::Message() << sizes << " " << products);
-        const ActivationInput in =
-            activation_input(sizes, at::kFloat, products);
-        const ActivationInput there =
-            activation_input(sizes, at::kFloat, products, at::kCUDA);
-        const auto run = [&] {
-          std::vector<Tensor> here;
-          for (const Tensor& t : results_of(
-                   there, bias_activation(there.u, there.bias, activation))) {
-            here.push_back(t.cpu());
-          }
-          return here;
-        };
-        const std::vector<Tensor> got = run(), again = run();
-        for (size_t i = 0; i < got.size(); ++i) {
-          EXPECT_TRUE(same_bits(got[i], again[i])) << i;
+      SCOPED_TRACE(testing::Message() << sizes);
+      const ActivationInput in =
+          activation_input(sizes, at::kFloat, at::kBFloat16);
+      const ActivationInput there =
+          activation_input(sizes, at::kFloat, at::kBFloat16, at::kCUDA);
+      const auto run = [&] {
+        std::vector<Tensor> here;
+        for (const Tensor& t : results_of(
+                 there, bias_activation(there.u, there.bias, activation))) {
+          here.push_back(t.cpu());
         }
-        expect_near(got,
-                    results_of(in, bias_activation(in.u, in.bias, activation)),
-                    products == at::kFloat ? 1e-5 : 1e-2);
+        return here;
+      };
+      const std::vector<Tensor> got = run(), again = run();
+      for (size_t i = 0; i < got.size(); ++i) {
+        EXPECT_TRUE(same_bits(got[i], again[i])) << i;
       }
+      expect_near(got,
+                  results_of(in, bias_activation(in.u, in.bias, activation)),
+                  1e-2);
     }
   }
 }

@@ -10,6 +10,8 @@
 namespace kith::racecheck {
 namespace {
 
+using T = Bf16;  ///< The type of maps.
+
 /// What parts add up to.
 bool sums_agree(const Shared<float>& a, const Shared<float>& b, int64_t parts,
                 int64_t count) {
@@ -24,7 +26,6 @@ bool sums_agree(const Shared<float>& a, const Shared<float>& b, int64_t parts,
   return true;
 }
 
-template <class T>
 bool bias_act_is_right() {
   constexpr int64_t kRows = 301, kChannels = 40, kParts = 3;
   constexpr int64_t kCount = kRows * kChannels;
@@ -58,7 +59,6 @@ bool bias_act_is_right() {
   return right;
 }
 
-template <class T>
 bool depthwise_is_right() {
   constexpr int64_t kImages = 2, kChannels = 136, kHeight = 17, kWidth = 11;
   constexpr int64_t kParts = 5;
@@ -106,7 +106,6 @@ bool depthwise_is_right() {
   return right;
 }
 
-template <class T>
 bool fold_is_right() {
   constexpr int64_t kOut = 24, kInner = 150;
   constexpr int64_t kCount = kOut * kInner;
@@ -164,7 +163,6 @@ bool fold_is_right() {
   return right;
 }
 
-template <class T>
 bool pooling_is_right() {
   constexpr int64_t kImages = 3, kChannels = 24, kHeight = 9, kWidth = 8;
   constexpr int64_t kCount = kImages * kChannels * kHeight * kWidth;
@@ -247,14 +245,10 @@ bool steps_are_right() {
 }
 
 [[maybe_unused]] const bool kMapChecks[] = {
-    add_check("bias and activation float32", bias_act_is_right<float>),
-    add_check("bias and activation bfloat16", bias_act_is_right<Bf16>),
-    add_check("depthwise float32", depthwise_is_right<float>),
-    add_check("depthwise bfloat16", depthwise_is_right<Bf16>),
-    add_check("folded norm float32", fold_is_right<float>),
-    add_check("folded norm bfloat16", fold_is_right<Bf16>),
-    add_check("pooling float32", pooling_is_right<float>),
-    add_check("pooling bfloat16", pooling_is_right<Bf16>),
+    add_check("bias and activation", bias_act_is_right),
+    add_check("depthwise", depthwise_is_right),
+    add_check("folded norm", fold_is_right),
+    add_check("pooling", pooling_is_right),
     add_check("steps of optimisers", steps_are_right)};
 
 }  // namespace

@@ -120,7 +120,8 @@ bool add_norm_is_right() {
   return right;
 }
 
-template <class C>
+using C = Bf16;  ///< The type of products.
+
 bool activation_is_right(TokenActivation activation, int64_t width) {
   const int64_t in = activation == TokenActivation::kSwiglu ? 2 * width : width;
   const Shared<C> u(kRows * in), dh(kRows * width);
@@ -160,7 +161,6 @@ bool activation_is_right(TokenActivation activation, int64_t width) {
 }
 
 /// Of one tile of columns and of two.
-template <class C>
 bool activations_are_right() {
   bool right = true;
   for (const int64_t width : {264, 2056}) {
@@ -168,13 +168,12 @@ bool activations_are_right() {
          {TokenActivation::kGelu, TokenActivation::kGeluTanh,
           TokenActivation::kQuickGelu, TokenActivation::kRelu6,
           TokenActivation::kSwiglu}) {
-      right = activation_is_right<C>(activation, width) && right;
+      right = activation_is_right(activation, width) && right;
     }
   }
   return right;
 }
 
-template <class C>
 bool packing_of(int64_t heads, int64_t size) {
   constexpr int64_t kPictures = 3, kTokens = 7;
   const int64_t count = kPictures * heads * kTokens * size;
@@ -210,19 +209,14 @@ bool packing_of(int64_t heads, int64_t size) {
 }
 
 /// Of one tile of columns and of two.
-template <class C>
-bool packing_is_right() {
-  return packing_of<C>(2, 16) && packing_of<C>(12, 64);
-}
+bool packing_is_right() { return packing_of(2, 16) && packing_of(12, 64); }
 
 [[maybe_unused]] const bool kTokenChecks[] = {
     add_check("add and norm float32", add_norm_is_right<float, float>),
     add_check("add and norm bfloat16", add_norm_is_right<Bf16, Bf16>),
     add_check("add and norm to float32", add_norm_is_right<Bf16, float>),
-    add_check("token activations float32", activations_are_right<float>),
-    add_check("token activations bfloat16", activations_are_right<Bf16>),
-    add_check("packed heads float32", packing_is_right<float>),
-    add_check("packed heads bfloat16", packing_is_right<Bf16>)};
+    add_check("token activations", activations_are_right),
+    add_check("packed heads", packing_is_right)};
 
 }  // namespace
 }  // namespace kith::racecheck

@@ -221,13 +221,14 @@ constexpr ConvKernels<T> kKernels = {kPack<T>,
                                      run_depthwise_weight<T>,
                                      fold<T>,
                                      fold_gradient<T>};
-constexpr ConvKernels<double> kNotInDouble = {};
+template <class T>
+constexpr ConvKernels<T> kNotOnAGpu = {};
 
 }  // namespace
 
 template <>
 const ConvKernels<float>& cuda_conv_kernels<float>() {
-  return kKernels<float>;
+  return kNotOnAGpu<float>;
 }
 template <>
 const ConvKernels<Bf16>& cuda_conv_kernels<Bf16>() {
@@ -235,7 +236,7 @@ const ConvKernels<Bf16>& cuda_conv_kernels<Bf16>() {
 }
 template <>
 const ConvKernels<double>& cuda_conv_kernels<double>() {
-  return kNotInDouble;
+  return kNotOnAGpu<double>;
 }
 
 }  // namespace kith

@@ -373,16 +373,10 @@ void run_depthwise_weight(const Depthwise<T>& p, const T* x, const T* g,
   check_cuda(cudaGetLastError(), "depthwise_weight");
 }
 
-template void run_depthwise(const Depthwise<float>&, const float*, const float*,
-                            Activation, float*, void*);
 template void run_depthwise(const Depthwise<Bf16>&, const Bf16*, const float*,
                             Activation, Bf16*, void*);
-template void run_depthwise_input(const Depthwise<float>&, const float*, float*,
-                                  void*);
 template void run_depthwise_input(const Depthwise<Bf16>&, const Bf16*, Bf16*,
                                   void*);
-template void run_depthwise_weight(const Depthwise<float>&, const float*,
-                                   const float*, float*, int64_t, void*);
 template void run_depthwise_weight(const Depthwise<Bf16>&, const Bf16*,
                                    const Bf16*, float*, int64_t, void*);
 

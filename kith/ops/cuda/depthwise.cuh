@@ -4,8 +4,7 @@
 
 namespace kith {
 
-// The parts of ConvKernels that are convolutions within channels, for float and
-// Bf16.
+// The parts of ConvKernels that are convolutions within channels, for Bf16.
 
 /// Channels of a thread.
 constexpr int kDepthwiseChannels = 4;

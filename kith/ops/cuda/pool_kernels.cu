@@ -188,13 +188,14 @@ void max_gradient(const MaxPool<T>& p, const T* gradient, const uint8_t* place,
 template <class T>
 constexpr PoolKernels<T> kKernels = {kPack<T>, gem<T>, gem_gradient<T>, max<T>,
                                      max_gradient<T>};
-constexpr PoolKernels<double> kNotInDouble = {};
+template <class T>
+constexpr PoolKernels<T> kNotOnAGpu = {};
 
 }  // namespace
 
 template <>
 const PoolKernels<float>& cuda_pool_kernels<float>() {
-  return kKernels<float>;
+  return kNotOnAGpu<float>;
 }
 template <>
 const PoolKernels<Bf16>& cuda_pool_kernels<Bf16>() {
@@ -202,7 +203,7 @@ const PoolKernels<Bf16>& cuda_pool_kernels<Bf16>() {
 }
 template <>
 const PoolKernels<double>& cuda_pool_kernels<double>() {
-  return kNotInDouble;
+  return kNotOnAGpu<double>;
 }
 
 }  // namespace kith
