@@ -1,5 +1,6 @@
 // The kernels around the row losses: within classes, SiMix, sorting, ranks.
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -258,8 +259,9 @@ bool sorting_is_right() {
   return right;
 }
 
-/// Counts of places in shared memory, and in the result if there are too many.
-bool ranks_are_right() {
+/// Counts among `wanted` items a query: a few are held in registers, more are
+/// searched, and their places counted in shared memory.
+bool counts_are_right(int64_t wanted) {
   constexpr int64_t kQueries = 3;
   constexpr int64_t kItems = 700;
   constexpr int64_t kDim = 4;
@@ -274,14 +276,25 @@ bool ranks_are_right() {
     }
     return static_cast<float>(sum);
   };
-  Shared<int64_t> offsets(kQueries + 1), wanted(kQueries), count(kQueries);
-  Shared<float> threshold(kQueries);
+  const auto is_nearer = [&](int64_t q, int64_t i, int64_t than) {
+    const float a = dot(q, i), b = dot(q, than);
+    return a > b || (a == b && i < than);
+  };
+  Shared<int64_t> offsets(kQueries + 1), items(kQueries * wanted);
+  Shared<int64_t> count(kQueries * wanted);
+  Shared<float> threshold(kQueries * wanted);
   for (int64_t q = 0; q < kQueries; ++q) {
     for (int64_t i = 0; i < kItems; ++i) similarity[q * kItems + i] = dot(q, i);
     slack[q] = 1e-6F;
-    offsets[q + 1] = q + 1;
-    wanted[q] = 10 * q;
-    threshold[q] = dot(q, wanted[q]);
+    offsets[q + 1] = (q + 1) * wanted;
+    int64_t* first = items.data() + q * wanted;
+    for (int64_t j = 0; j < wanted; ++j) first[j] = 10 * q + 13 * j;
+    // The farthest first.
+    std::sort(first, first + wanted,
+              [&](int64_t a, int64_t b) { return is_nearer(q, b, a); });
+    for (int64_t j = 0; j < wanted; ++j) {
+      threshold[q * wanted + j] = dot(q, first[j]);
+    }
   }
   RankBlock block;
   block.similarity = similarity.data();
@@ -293,20 +306,27 @@ bool ranks_are_right() {
   block.slack = slack.data();
   block.offsets = offsets.data();
   block.threshold = threshold.data();
-  block.wanted = wanted.data();
+  block.wanted = items.data();
   block.count = count.data();
   cuda_ranks.count(block, {0, kQueries, nullptr});
   finish();
   bool right = true;
   for (int64_t q = 0; q < kQueries; ++q) {
-    int64_t nearer = 0;
-    for (int64_t i = 0; i < kItems; ++i) {
-      const float s = dot(q, i);
-      nearer += s > threshold[q] || (s == threshold[q] && i < wanted[q]);
+    int64_t nearer = 0;  // summed up from the last
+    for (int64_t j = wanted; j-- > 0;) {
+      nearer += count[q * wanted + j];
+      int64_t expected = 0;
+      for (int64_t i = 0; i < kItems; ++i) {
+        expected += is_nearer(q, i, items[q * wanted + j]);
+      }
+      right = right && nearer == expected;
     }
-    right = right && count[q] == nearer;
   }
   return right;
+}
+
+bool ranks_are_right() {
+  return counts_are_right(1) && counts_are_right(9) && counts_are_right(40);
 }
 
 /// Of every item with a query.
