@@ -11,8 +11,8 @@ namespace {
 
 constexpr float kLeftOut = -std::numeric_limits<float>::infinity();
 
-/// The candidates of a run: more than k of each query, so that
-/// rounding does not lose one.
+/// The candidates of a run: more than k of each query, so that rounding does
+/// not lose one.
 struct TopCandidates {
   Tensor similarity;  ///< [n, c]
   Tensor index;       ///< [n, c]

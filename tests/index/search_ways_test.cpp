@@ -2,19 +2,18 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "kith/ops/select_kernels.h"
 #include "tests/support/torch/tensors.h"
 
 namespace kith {
 namespace {
 
-/// The exact similarities of all pairs in double, rounded once, [Q, N].
+/// The similarities of all pairs in double, rounded once, [Q, N].
 Tensor all_similarities(const Tensor& queries, const Tensor& gallery) {
   return torch::mm(queries.to(torch::kDouble), gallery.to(torch::kDouble).t())
       .to(torch::kFloat);
@@ -181,8 +180,8 @@ TEST(SelectionSearch, CudaAgreesWithTheCpu) {
   }
 }
 
-// More equal similarities than a block of threads lists at a time, and items
-// each nearer than all before.
+// More equal similarities than a block of threads lists at a time, and blocks
+// whose items are all nearer than those before.
 TEST(SelectionSearch, CudaAgreesWhenItsListRunsOver) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
   const Tensor queries = random_integers({50, 4}, 3, 1);
@@ -190,9 +189,11 @@ TEST(SelectionSearch, CudaAgreesWhenItsListRunsOver) {
   const Tensor copies = random_normal({1, 4}, 3, at::kFloat).repeat({20000, 1});
   const Tensor rising =
       torch::arange(1, 20001, at::kFloat).unsqueeze(1).repeat({1, 4});
+  const Tensor excluded = some_excluded(50, 20000);
   for (const Tensor& gallery : {ties, copies, rising}) {
     for (const int64_t k : {1, 10, 1000}) {
-      expect_same_on_gpu(queries, gallery, some_excluded(50, 20000), {k});
+      expect_same_on_gpu(queries, gallery, excluded, {k});
+      expect_same_on_gpu(queries, gallery, excluded, {k, /*memory_mb=*/1});
     }
   }
 }

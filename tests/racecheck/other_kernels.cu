@@ -1,11 +1,14 @@
-// The kernels around the row losses: within classes, SiMix, sorting, ranks.
+// The kernels around the row losses: within classes, SiMix, sorting, ranks,
+// neighbours.
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "kith/ops/class_ops.h"
 #include "kith/ops/rank_kernels.h"
+#include "kith/ops/select_kernels.h"
 #include "kith/ops/small_sort.h"
 #include "tests/racecheck/check.h"
 
@@ -358,6 +361,75 @@ bool similarities_are_right() {
   return right;
 }
 
+/// What select() finds in two blocks of a gallery. Every other item is a copy
+/// of the first query: more than the kernel's list takes are equally near.
+std::vector<std::pair<float, int64_t>> nearest_of(
+    void (*select)(const SelectBlock&, const RowLaunch&), int64_t k) {
+  constexpr int64_t kQueries = 2;
+  constexpr int64_t kItems = 5001;
+  constexpr int64_t kDim = 11;
+  Shared<float> queries(kQueries * kDim), gallery(kItems * kDim);
+  draw(queries, kQueries * kDim, 7);
+  draw(gallery, kItems * kDim, 8);
+  for (int64_t i = 0; i < kItems; i += 2) {
+    for (int64_t d = 0; d < kDim; ++d) gallery[i * kDim + d] = queries[d];
+  }
+  constexpr int64_t kStride = kItems + 3;
+  Shared<float> similarity(kQueries * kStride), slack(kQueries);
+  Shared<int64_t> exclude(kQueries), position(kQueries * k);
+  Shared<float> nearest(kQueries * k);
+  for (int64_t q = 0; q < kQueries; ++q) {
+    slack[q] = 2e-5F;
+    exclude[q] = 2 * q;
+  }
+  for (int64_t i = 0; i < kQueries * k; ++i) {
+    nearest[i] = -INFINITY;
+    position[i] = -1;
+  }
+  const auto take = [&](int64_t first, int64_t items) {
+    for (int64_t q = 0; q < kQueries; ++q) {
+      for (int64_t i = 0; i < items; ++i) {
+        float sum = 0;
+        for (int64_t d = 0; d < kDim; ++d) {
+          sum += queries[q * kDim + d] * gallery[(first + i) * kDim + d];
+        }
+        similarity[q * kStride + i] = sum;
+      }
+    }
+    SelectBlock block;
+    block.similarity = similarity.data();
+    block.query_stride = kStride;
+    block.items = items;
+    block.item0 = first;
+    block.queries = queries.data();
+    block.gallery = gallery.data() + first * kDim;
+    block.dim = kDim;
+    block.exclude = exclude.data();
+    block.slack = slack.data();
+    block.k = k;
+    block.nearest = nearest.data();
+    block.position = position.data();
+    select(block, {0, kQueries, nullptr});
+    finish();
+  };
+  take(0, 4998);
+  take(4998, 3);
+  std::vector<std::pair<float, int64_t>> found;
+  for (int64_t i = 0; i < kQueries * k; ++i) {
+    found.emplace_back(nearest[i], position[i]);
+  }
+  return found;
+}
+
+bool selection_is_right() {
+  for (const int64_t k : {1, 10, 600}) {
+    if (nearest_of(select_on_cuda, k) != nearest_of(select_on_cpu, k)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 [[maybe_unused]] const bool kAdded[] = {
     add_check("class pairs float32", class_pairs_are_right<float>),
     add_check("class pairs float64", class_pairs_are_right<double>),
@@ -367,7 +439,8 @@ bool similarities_are_right() {
     add_check("mixed slots float64", slots_are_right<double>),
     add_check("sorting", sorting_is_right),
     add_check("ranks", ranks_are_right),
-    add_check("similarities of pairs", similarities_are_right)};
+    add_check("similarities of pairs", similarities_are_right),
+    add_check("selection", selection_is_right)};
 
 }  // namespace
 }  // namespace kith::racecheck
