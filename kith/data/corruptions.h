@@ -16,20 +16,21 @@ namespace kith {
 
 struct CutoutOptions {
   int64_t count = 2;
-  double share = 0.2;
+  double size = 0.2;
 
   void describe(OptionSet& set);
 };
 
-/// Grey rectangles that lie wholly inside the picture and may overlap. The
-/// publication gives their size as 20 % of the picture's, with random height
-/// and width: the height's share h of the picture is drawn from [share, 1],
-/// uniform in its logarithm so that tall and wide are alike, and the width's is
-/// share / h. At least one pixel. (A `size` of imgaug's Cutout is instead the
-/// share of either side.)
+/// Grey rectangles that lie wholly inside the picture and may overlap. Each has
+/// `size` of the picture's height and `size` of its width, as in imgaug,
+/// rounded to at least one pixel: 0.2 hides 4% of the area. (imgaug puts the
+/// centre of each anywhere, so a part of some lies outside and hides nothing.
+/// The publication calls height and width random: they are not in imgaug, but
+/// differ where the picture's do.)
 class CutoutCorruption final : public Corruption {
  public:
-  static constexpr const char* kSummary = "grey rectangles";
+  static constexpr const char* kSummary =
+      "grey rectangles, a fifth of each side";
   using Options = CutoutOptions;
 
   explicit CutoutCorruption(Options options = {});
@@ -71,12 +72,11 @@ struct GaussianNoiseOptions {
   void describe(OptionSet& set);
 };
 
-/// N(0, s) is added to every channel of every pixel, rounded and clamped;
-/// s ~ U(0, max_deviation) is drawn once per picture.
+/// N(0, s), drawn once per pixel and the same for its channels, is added,
+/// rounded and clamped; s ~ U(0, max_deviation) is drawn once per picture.
 class GaussianNoiseCorruption final : public Corruption {
  public:
-  static constexpr const char* kSummary =
-      "normal noise in every pixel and channel";
+  static constexpr const char* kSummary = "normal noise, one value a pixel";
   using Options = GaussianNoiseOptions;
 
   explicit GaussianNoiseCorruption(Options options = {});
@@ -158,7 +158,7 @@ struct JpegOptions {
 
 /// Encoded as JPEG and decoded again. The strength is a whole number, uniform
 /// in `compression`, and the quality for libjpeg is 100 - strength, at least 1.
-/// (imgaug's own scale gives a quality that is higher by two.)
+/// (imgaug's own scale gives 22 to 7 where this gives 20 to 5.)
 class JpegCorruption final : public Corruption {
  public:
   static constexpr const char* kSummary = "JPEG of low quality";
@@ -181,7 +181,8 @@ struct PerspectiveOptions {
 /// drawn once per picture, each corner of the picture moves inwards by
 /// |N(0, s)| of the width and, with its own draw, of the height; what lies
 /// between the four is stretched to the full size, bilinear. So no pixel is
-/// empty.
+/// empty. (imgaug interpolates twice, for it first makes a picture of the size
+/// of the four, and lets a corner move further than here.)
 ///
 /// A corner moves by at most 0.3 of a side. Below 1/3 the four always make a
 /// convex quadrilateral: the top left one, at most (c, c), stays on its side of

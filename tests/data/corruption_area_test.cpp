@@ -44,47 +44,43 @@ int count_of(const Image& image, int value) {
       std::count(image.pixels.begin(), image.pixels.end(), value));
 }
 
-TEST(CutoutCorruption, EachRectangleHasAFifthOfTheArea) {
+TEST(CutoutCorruption, EachRectangleHasAFifthOfEachSide) {
   const CutoutCorruption part({.count = 1});
-  double tallness = 0.0;  // log of the height's share over the width's
-  double widest = 0.0;
-  constexpr int kPictures = 400;
-  for (int64_t i = 0; i < kPictures; ++i) {
+  for (int64_t i = 0; i < 100; ++i) {
     const Image result = corrupt(part, "cutout", white(), 1, i);
     const Region grey(result, 128);
+    EXPECT_EQ(grey.width(), kWidth / 5);
+    EXPECT_EQ(grey.height(), kHeight / 5);
+    // 4% of the area.
+    EXPECT_EQ(grey.count, kWidth * kHeight / 25);
     EXPECT_EQ(count_of(result, 255), kWidth * kHeight - grey.count);
-    EXPECT_EQ(grey.width() * grey.height(), grey.count);
-    // The width is rounded to whole columns.
-    EXPECT_NEAR(grey.count, 0.2 * kWidth * kHeight, 0.5 * grey.height());
-    const double ratio = std::log(static_cast<double>(grey.height()) / kHeight /
-                                  grey.width() * kWidth);
-    tallness += ratio / kPictures;
-    widest = std::max(widest, std::abs(ratio));
   }
-  // The ratio h / w = h^2 / 0.2 lies between 1/5 and 5, evenly in its
-  // logarithm: deviation 2 ln 5 / sqrt(12) = 0.93.
-  EXPECT_NEAR(tallness, 0.0, 5 * 0.93 / std::sqrt(kPictures));
-  EXPECT_GT(widest, 1.4);
-  EXPECT_LT(widest, std::log(5.0) + 0.05);
+}
+
+TEST(CutoutCorruption, HasAtLeastOnePixel) {
+  const CutoutCorruption part({.count = 1, .size = 0.01});
+  const Image image = flat_picture(9, 3, 1, 255);
+  EXPECT_EQ(count_of(corrupt(part, "cutout", image, 1, 0), 128), 1);
 }
 
 TEST(CutoutCorruption, TwoRectanglesMayOverlap) {
   const CutoutCorruption part;
-  constexpr double kArea = kWidth * kHeight;
-  int least = kWidth * kHeight;
-  int most = 0;
+  constexpr int kEach = kWidth * kHeight / 25;
+  int apart = 0;
+  int overlapping = 0;
   for (int64_t i = 0; i < 300; ++i) {
     const Image result = corrupt(part, "cutout", white(), 2, i);
     const int grey = count_of(result, 128);
     EXPECT_EQ(count_of(result, 255), kWidth * kHeight - grey);
-    // Each to half a column of at most all rows.
-    EXPECT_GE(grey, 0.2 * kArea - 0.5 * kHeight);
-    EXPECT_LE(grey, 0.4 * kArea + 1.0 * kHeight);
-    least = std::min(least, grey);
-    most = std::max(most, grey);
+    EXPECT_GE(grey, kEach);
+    EXPECT_LE(grey, 2 * kEach);
+    apart += grey == 2 * kEach;
+    overlapping += grey < 2 * kEach;
   }
-  EXPECT_LT(least, 0.28 * kArea);
-  EXPECT_GT(most, 0.39 * kArea);
+  // Places that are less than 20 of 81 columns, and 16 of 65 rows, apart:
+  // probability 0.4236 * 0.4201.
+  EXPECT_NEAR(overlapping, 300 * 0.178, 5 * std::sqrt(300 * 0.178 * 0.822));
+  EXPECT_GT(apart, 0);
 }
 
 TEST(CutoutCorruption, LiesAnywhere) {
@@ -102,7 +98,7 @@ TEST(CutoutCorruption, LiesAnywhere) {
     reached.top = std::min(reached.top, grey.top);
     reached.bottom = std::max(reached.bottom, grey.bottom);
   }
-  // A rectangle has at most 0.8 of a side to move in: deviation 0.8 / sqrt(12)
+  // A rectangle has 0.8 of a side to move in: deviation 0.8 / sqrt(12)
   // of the side.
   const double unit = 5 * 0.231 / std::sqrt(kPictures);
   EXPECT_NEAR(centre_x, (kWidth - 1) / 2.0, unit * kWidth);

@@ -54,7 +54,7 @@ TEST(GaussianNoiseCorruption, DeviationIsUniformUpToItsMost) {
   EXPECT_NEAR(m.deviation, 7.36, 5 * 0.17);
 }
 
-TEST(GaussianNoiseCorruption, IsNormalAndOwnToEachPixelAndChannel) {
+TEST(GaussianNoiseCorruption, IsNormalAndOwnToEachPixelNotToEachChannel) {
   const GaussianNoiseCorruption part;
   const Image grey = flat_picture(100, 100, 3, 128);
   // The first picture whose noise is strong enough to measure.
@@ -64,20 +64,32 @@ TEST(GaussianNoiseCorruption, IsNormalAndOwnToEachPixelAndChannel) {
     noisy = corrupt(part, "gaussian_noise", grey, 2, i);
     m = moments_of({noisy.pixels.begin(), noisy.pixels.end()});
   }
-  double channels = 0.0;
   double neighbours = 0.0;
   double fourth = 0.0;
-  const size_t count = noisy.pixels.size() - 3;
-  for (size_t i = 0; i < count; ++i) {
-    const double x = (noisy.pixels[i] - m.mean) / m.deviation;
-    channels += x * (noisy.pixels[i + 1] - m.mean) / m.deviation;
-    neighbours += x * (noisy.pixels[i + 3] - m.mean) / m.deviation;
+  const size_t pixels = noisy.pixels.size() / 3 - 1;
+  for (size_t i = 0; i < pixels; ++i) {
+    const uint8_t* pixel = noisy.pixels.data() + 3 * i;
+    ASSERT_EQ(pixel[0], pixel[1]);
+    ASSERT_EQ(pixel[0], pixel[2]);
+    const double x = (pixel[0] - m.mean) / m.deviation;
+    neighbours += x * (pixel[3] - m.mean) / m.deviation;
     fourth += x * x * x * x;
   }
-  const double unit = 5 / std::sqrt(static_cast<double>(count));
-  EXPECT_NEAR(channels / static_cast<double>(count), 0.0, unit);
-  EXPECT_NEAR(neighbours / static_cast<double>(count), 0.0, unit);
-  EXPECT_NEAR(fourth / static_cast<double>(count), 3.0, unit * std::sqrt(96.0));
+  const auto count = static_cast<double>(pixels);
+  const double unit = 5 / std::sqrt(count);
+  EXPECT_NEAR(neighbours / count, 0.0, unit);
+  EXPECT_NEAR(fourth / count, 3.0, unit * std::sqrt(96.0));
+}
+
+TEST(GaussianNoiseCorruption, AddsTheSameToAllChannels) {
+  const GaussianNoiseCorruption part;
+  Image colours = flat_picture(20, 20, 3, 90);
+  for (size_t i = 1; i < colours.pixels.size(); i += 3) colours.pixels[i] = 160;
+  const Image noisy = corrupt(part, "gaussian_noise", colours, 4, 1);
+  for (size_t i = 0; i < noisy.pixels.size(); i += 3) {
+    ASSERT_EQ(noisy.pixels[i] + 70, noisy.pixels[i + 1]);
+    ASSERT_EQ(noisy.pixels[i], noisy.pixels[i + 2]);
+  }
 }
 
 TEST(GaussianNoiseCorruption, Clamps) {

@@ -113,8 +113,8 @@ TEST(TypedParts, CorruptionsEqualThoseOfAConfiguration) {
   using C = Corruption;
   expect_equal_pictures<C>(
       corruption_registry(),
-      {two_forms<CutoutCorruption, C>("cutout", ", count: 5, share: 0.1",
-                                      {.count = 5, .share = 0.1}),
+      {two_forms<CutoutCorruption, C>("cutout", ", count: 5, size: 0.1",
+                                      {.count = 5, .size = 0.1}),
        two_forms<DropoutCorruption, C>("dropout", ", max_share: 0.5",
                                        {.max_share = 0.5}),
        two_forms<GaussianNoiseCorruption, C>(

@@ -8,16 +8,15 @@
 namespace kith {
 namespace {
 
-void cut(Image& image, double share, Rng& rng) {
+int64_t side_of(double size, int64_t side) {
+  return std::max<int64_t>(1, std::llround(size * static_cast<double>(side)));
+}
+
+void cut(Image& image, double size, Rng& rng) {
   const int64_t width = image.width;
   const int64_t height = image.height;
-  const double tall = std::exp(rng.uniform(std::log(share), 0.0));
-  const int64_t rows = std::clamp<int64_t>(
-      std::llround(tall * static_cast<double>(height)), 1, height);
-  const double area =
-      share * static_cast<double>(width) * static_cast<double>(height);
-  const int64_t columns = std::clamp<int64_t>(
-      std::llround(area / static_cast<double>(rows)), 1, width);
+  const int64_t rows = side_of(size, height);
+  const int64_t columns = side_of(size, width);
   const int64_t left = rng.between(0, width - columns);
   const int64_t top = rng.between(0, height - rows);
   for (int64_t y = top; y < top + rows; ++y) {
@@ -49,7 +48,7 @@ void blacken(Image& image, const PixelInterval& x, const PixelInterval& y) {
 
 void CutoutOptions::describe(OptionSet& set) {
   set.add("count", count, "How many rectangles.").range(1, 100);
-  set.add("share", share, "Area of each, as a share of the picture's.")
+  set.add("size", size, "Sides of each, as a share of the picture's.")
       .range(0.001, 1);
 }
 
@@ -58,7 +57,7 @@ CutoutCorruption::CutoutCorruption(Options options)
 
 Image CutoutCorruption::apply(const Image& image, Rng& rng) const {
   Image result = image;
-  for (int64_t i = 0; i < options_.count; ++i) cut(result, options_.share, rng);
+  for (int64_t i = 0; i < options_.count; ++i) cut(result, options_.size, rng);
   return result;
 }
 

@@ -16,9 +16,14 @@ GaussianNoiseCorruption::GaussianNoiseCorruption(Options options)
 Image GaussianNoiseCorruption::apply(const Image& image, Rng& rng) const {
   const double deviation = rng.uniform(0.0, options_.max_deviation);
   Image result = image;
-  for (uint8_t& pixel : result.pixels) {
-    const double noisy = pixel + deviation * rng.normal();
-    pixel = static_cast<uint8_t>(std::clamp(noisy, 0.0, 255.0) + 0.5);
+  const auto channels = static_cast<size_t>(image.channels);
+  for (size_t i = 0; i < result.pixels.size(); i += channels) {
+    const double noise = deviation * rng.normal();
+    for (size_t c = i; c < i + channels; ++c) {
+      const double noisy = result.pixels[c] + noise;
+      result.pixels[c] =
+          static_cast<uint8_t>(std::clamp(noisy, 0.0, 255.0) + 0.5);
+    }
   }
   return result;
 }
