@@ -13,6 +13,8 @@
 namespace kith {
 namespace {
 
+constexpr const char* kGemPower = "head.gem_p";
+
 /// Options of the part that a parameter belongs to.
 struct Part {
   double lr = 1.0;
@@ -23,7 +25,10 @@ Part part_of(const GroupOptions& options, const std::string& name) {
   if (name.starts_with("backbone.")) {
     return {options.backbone_lr, options.backbone_warmup};
   }
-  if (name.starts_with("head.")) return {options.head_lr, options.head_warmup};
+  if (name.starts_with("head.")) {
+    const double own = name == kGemPower ? options.gem_lr : 1.0;
+    return {options.head_lr * own, options.head_warmup};
+  }
   if (name.starts_with("loss.")) return {options.loss_lr, options.loss_warmup};
   return {};
 }
@@ -56,6 +61,11 @@ void describe_optimizer(OptionSet& set, double& lr, double& weight_decay,
           "Factor on the learning rate of the loss's own parameters, which "
           "many losses set themselves (loss.lr).")
       .range(0);
+  set.add(
+         "gem_lr", groups.gem_lr,
+         "Factor on the learning rate of GeM's power, beside that of the head; "
+         "10 in the code of Radenovic et al. (2019).")
+      .range(0);
   set.add("layer_decay", groups.layer_decay,
           "Each layer of the backbone has this times the learning rate of the "
           "layer above it, the last one of the head's; 1: all the same.")
@@ -76,6 +86,9 @@ void describe_optimizer(OptionSet& set, double& lr, double& weight_decay,
           "Weight decay also for parameters of fewer than two dimensions: "
           "norms, biases, the exponent of GeM. What the loss learns itself is "
           "decayed only if loss.decay says so too.");
+  set.add("decay_gem", groups.decay_gem,
+          "Weight decay also for GeM's power; not in the code of Radenovic et "
+          "al. (2019).");
 }
 
 std::vector<Tensor> ParameterGroup::of(const std::vector<Tensor>& slot) const {
@@ -128,7 +141,9 @@ void Optimizer::set_layers_above(std::map<std::string, int64_t> layers) {
 
 double Optimizer::decay_of(const std::string& name,
                            const Tensor& parameter) const {
-  const bool decays = options_.groups.decay_norms || parameter.dim() >= 2;
+  const GroupOptions& groups = options_.groups;
+  const bool decays = (groups.decay_norms || parameter.dim() >= 2) &&
+                      (groups.decay_gem || name != kGemPower);
   return decays && !not_decayed_.contains(name) ? options_.weight_decay : 0.0;
 }
 

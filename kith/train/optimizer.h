@@ -18,11 +18,13 @@ struct GroupOptions {
   double backbone_lr = 1.0;
   double head_lr = 1.0;
   double loss_lr = 1.0;
+  double gem_lr = 1.0;
   double layer_decay = 1.0;
   double backbone_warmup = 0.0;
   double head_warmup = 0.0;
   double loss_warmup = 0.0;
   bool decay_norms = true;
+  bool decay_gem = true;
 };
 
 /// Options that every optimiser has, with defaults of its own.

@@ -65,6 +65,29 @@ class StepSchedule final : public Schedule {
   Options options_;
 };
 
+struct ExponentialScheduleOptions {
+  double warmup_epochs = 0.0;
+  double gamma = 0.99;
+  double every = 1.0;
+
+  void describe(OptionSet& set);
+};
+
+/// gamma^floor(epoch / every): PyTorch's ExponentialLR, which falls at the end
+/// of each epoch. Radenovic et al. (2019) have gamma = exp(-0.01).
+class ExponentialSchedule final : public Schedule {
+ public:
+  static constexpr const char* kSummary =
+      "the rate is multiplied by gamma after every epoch";
+  using Options = ExponentialScheduleOptions;
+
+  explicit ExponentialSchedule(Options options = {});
+  double factor(double epoch, double epochs) const override;
+
+ private:
+  Options options_;
+};
+
 struct WarmRestartsScheduleOptions {
   double warmup_epochs = 0.0;
   double first_epochs = 10.0;

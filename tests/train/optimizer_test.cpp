@@ -315,6 +315,37 @@ TEST_P(EveryOptimizer, DecaysNormsAndBiasesUnlessToldNotTo) {
   }
 }
 
+TEST_P(EveryOptimizer, GivesThePowerOfGemAnotherRateAndNoDecay) {
+  const auto make_one = [](double value) {
+    return torch::full({1}, value).requires_grad_();
+  };
+  const NamedTensors p = {{"head.gem_p", make_one(3)},
+                          {"head.linear.bias", make_one(3)}};
+  const NamedTensors alone = {{"power", make_one(3)}, {"bias", make_one(3)}};
+  const std::string start = "{name: " + GetParam() + ", lr: 0.01";
+  const auto optimizer =
+      make_optimizer(start +
+                         ", weight_decay: 0.1, head_lr: 0.5, gem_lr: 10, "
+                         "decay_gem: false}",
+                     p);
+  const auto power = make_optimizer(start + ", weight_decay: 0}", {alone[0]});
+  const auto bias = make_optimizer(start + ", weight_decay: 0.1}", {alone[1]});
+  for (int step = 0; step < 4; ++step) {
+    for (const NamedTensors& all : {p, alone}) {
+      for (const auto& [name, parameter] : all) {
+        Tensor(parameter).mutable_grad() = torch::full({1}, 0.3);
+      }
+    }
+    optimizer->step(0.01);
+    power->step(0.05);
+    bias->step(0.005);
+  }
+  for (size_t i = 0; i < p.size(); ++i) {
+    EXPECT_LE(max_difference(p[i].second, alone[i].second), 1e-7);
+    EXPECT_GT(max_difference(p[i].second, torch::full({1}, 3)), 1e-4);
+  }
+}
+
 TEST_P(EveryOptimizer, SparesAParameterFromDecay) {
   const NamedTensors p = {{"loss.beta", torch::ones({3}).requires_grad_()},
                           {"head.bias", torch::ones({3}).requires_grad_()}};

@@ -35,6 +35,34 @@ TEST(StepSchedule, MultipliesAtTheStartOfEachMilestone) {
   expect_error<ConfigError>([] { StepSchedule({.gamma = 0}); }, "step.gamma");
 }
 
+// exp(-0.01 epoch), the rate of the published code at a start of 1.
+TEST(ExponentialSchedule, HasItsClosedForm) {
+  const ExponentialSchedule schedule({.gamma = std::exp(-0.01)});
+  for (const auto& [epoch, rate] : {std::pair{0, 1.0},
+                                    {1, 0.9900498337491681},
+                                    {2, 0.9801986733067553},
+                                    {50, 0.6065306597126334},
+                                    {99, 0.37157669102204566}}) {
+    EXPECT_NEAR(schedule.factor(epoch, 100), rate, 1e-14);
+    // The same within an epoch.
+    EXPECT_EQ(schedule.factor(epoch + 0.99, 100), schedule.factor(epoch, 100));
+  }
+}
+
+TEST(ExponentialSchedule, FallsAsOftenAsIsSaid) {
+  const ExponentialSchedule schedule({.gamma = 0.5, .every = 2.5});
+  EXPECT_EQ(schedule.factor(2.4, 10), 1);
+  EXPECT_EQ(schedule.factor(2.5, 10), 0.5);
+  EXPECT_EQ(schedule.factor(7.6, 10), 0.125);
+  EXPECT_DOUBLE_EQ(ExponentialSchedule().factor(3, 10), 0.99 * 0.99 * 0.99);
+  const ExponentialSchedule warm({.warmup_epochs = 4, .gamma = 0.5});
+  EXPECT_DOUBLE_EQ(warm.factor(2, 10), 0.5 * 0.25);
+  expect_error<ConfigError>([] { ExponentialSchedule({.gamma = 0}); },
+                            "exponential.gamma", "greater than 0");
+  expect_error<ConfigError>([] { ExponentialSchedule({.every = 0}); },
+                            "exponential.every");
+}
+
 TEST(CosineSchedule, FallsFromOneToTheFinalFactor) {
   const CosineSchedule schedule;
   EXPECT_DOUBLE_EQ(schedule.factor(0, 8), 1);
