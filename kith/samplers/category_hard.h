@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "kith/samplers/classes.h"
@@ -10,8 +9,9 @@
 namespace kith {
 
 struct CategoryHardSamplerOptions {
-  int64_t batch = 256;           ///< Images, an even number.
-  int64_t batches_per_pair = 5;  ///< Of categories, in an epoch.
+  int64_t batch = 256;  ///< Images, a multiple of `categories_per_batch`.
+  int64_t categories_per_batch = 2;  ///< In a batch.
+  int64_t batches_per_pair = 5;  ///< Of each set of categories, in an epoch.
 
   void describe(OptionSet& set);
 };
@@ -27,6 +27,11 @@ struct CategoryHardSamplerOptions {
 /// in whole_classes. A category of fewer than M/2 images gives all it has and
 /// the other half is larger by the rest; a batch is smaller than M where both
 /// together have fewer (Cakir et al., CVPR 2019, supplement A).
+///
+/// Two is the published number of categories. With one, every batch is of a
+/// single category (and images without one are not used); with more, an epoch
+/// is every set of so many, and a batch has as many images of each. The authors
+/// found both to be worse.
 class CategoryHardSampler final : public Sampler {
  public:
   static const char* const kSummary;
@@ -47,17 +52,23 @@ class CategoryHardSampler final : public Sampler {
 
   void group_by_category(const SamplerInput& input);
 
-  /// One entry of pairs_ a batch. The map has put "", if there, first.
-  void pair_categories(int64_t batches_per_pair);
+  /// Positions in categories_, which a batch is made of.
+  using CategorySet = std::vector<size_t>;
+
+  /// One entry of sets_ a batch. The map has put "", if there, first.
+  void choose_sets(int64_t batches_per_set);
+  void choose_with_unlabelled();
   void note_small_categories() const;
 
-  /// How many images a batch has of two categories of these sizes.
-  std::pair<size_t, size_t> share(size_t first, size_t second) const;
+  /// How many images a batch has of categories of these sizes: as many of each,
+  /// or all, where the larger ones then have more.
+  std::vector<size_t> shares(const std::vector<size_t>& sizes) const;
 
   int64_t batch_;
+  size_t per_batch_;  ///< Categories.
   uint64_t seed_;
   std::vector<Category> categories_;
-  std::vector<std::pair<size_t, size_t>> pairs_;  ///< One a batch.
+  std::vector<CategorySet> sets_;
 };
 
 }  // namespace kith

@@ -137,6 +137,72 @@ TEST(CategoryHard, PairsCategoriesWithImagesThatHaveNone) {
   EXPECT_EQ(seen.size(), 22u + 8 + 32);  // every image of a category
 }
 
+TEST(CategoryHard, OfOneCategoryABatchIsOfThatOnly) {
+  const LogCapture log;
+  const SamplerInput input = categories_of({{"a", 6}, {"b", 9}, {"c", 5}}, 2);
+  const CategoryHardSampler sampler(
+      {.batch = 8, .categories_per_batch = 1, .batches_per_pair = 4}, input);
+  Counts batches;
+  for (const std::vector<int64_t>& batch : sampler.epoch(0)) {
+    EXPECT_EQ(batch.size(), 8u);
+    EXPECT_FALSE(has_repeats(batch));
+    const Counts counts = count_categories(batch, input);
+    EXPECT_EQ(counts.size(), 1u);
+    ++batches[counts.begin()->first];
+  }
+  EXPECT_EQ(batches, (Counts{{"a", 4}, {"b", 4}, {"c", 4}}));
+  EXPECT_THAT(log.notes(), IsEmpty());
+}
+
+TEST(CategoryHard, OfOneCategoryImagesWithoutOneAreLeftOut) {
+  const LogCapture log;
+  const SamplerInput input = categories_of({{"", 40}, {"van", 11}}, 2);
+  const CategoryHardSampler sampler({.batch = 8, .categories_per_batch = 1},
+                                    input);
+  EXPECT_THAT(log.notes(), ElementsAre(HasSubstr("they are not used")));
+  const Batches batches = sampler.epoch(0);
+  EXPECT_EQ(batches.size(), 3u);  // 22 images, 8 at a time
+  for (const std::vector<int64_t>& batch : batches) {
+    EXPECT_EQ(count_categories(batch, input), (Counts{{"van", 8}}));
+  }
+}
+
+TEST(CategoryHard, OfThreeCategoriesAnEpochIsEverySetOfThree) {
+  const SamplerInput input =
+      categories_of({{"a", 6}, {"b", 9}, {"c", 5}, {"d", 4}, {"e", 7}}, 2);
+  const CategoryHardSampler sampler(
+      {.batch = 12, .categories_per_batch = 3, .batches_per_pair = 2}, input);
+  std::map<std::set<std::string>, int> sets;
+  for (const std::vector<int64_t>& batch : sampler.epoch(3)) {
+    EXPECT_FALSE(has_repeats(batch));
+    std::set<std::string> names;
+    for (const auto& [name, count] : count_categories(batch, input)) {
+      EXPECT_EQ(count, 4);
+      names.insert(name);
+    }
+    ++sets[names];
+  }
+  EXPECT_EQ(sets.size(), 10u);  // 5 over 3
+  for (const auto& [names, count] : sets) {
+    EXPECT_EQ(names.size(), 3u);
+    EXPECT_EQ(count, 2);
+  }
+}
+
+TEST(CategoryHard, OfThreeCategoriesTheLargerOnesFillUp) {
+  const LogCapture log;
+  const SamplerInput input = categories_of({{"a", 20}, {"b", 1}, {"c", 4}}, 2);
+  const CategoryHardSampler sampler(
+      {.batch = 18, .categories_per_batch = 3, .batches_per_pair = 1}, input);
+  EXPECT_THAT(log.notes(),
+              ElementsAre(AllOf(HasSubstr("'b' (2)"), HasSubstr("1 / 3 of"))));
+  const Batches batches = sampler.epoch(0);
+  ASSERT_EQ(batches.size(), 1u);
+  // 2 of b, which leaves 16: 8 of each of the others.
+  EXPECT_EQ(count_categories(batches[0], input),
+            (Counts{{"a", 8}, {"b", 2}, {"c", 8}}));
+}
+
 TEST(CategoryHard, FillsUpWhereACategoryIsSmall) {
   const LogCapture log;
   const SamplerInput input = categories_of({{"a", 20}, {"b", 1}, {"c", 2}}, 3);
@@ -180,7 +246,27 @@ TEST(CategoryHard, RefusesWhatCannotBe) {
       [&] {
         make(categories_of({{"a", 5}, {"b", 5}}, 2), 5);
       },
-      "'category_hard.batch'", "5", "even");
+      "'category_hard.batch'", "5",
+      "multiple of 'category_hard.categories_per_batch' (2)");
+  const auto make_of = [](const SamplerInput& input, int64_t categories) {
+    return CategoryHardSampler(
+        {.batch = 12, .categories_per_batch = categories}, input);
+  };
+  expect_error<ConfigError>(
+      [&] {
+        make_of(categories_of({{"a", 9}, {"b", 9}}, 2), 3);
+      },
+      "needs 3 categories", "have 2", "'sampler.categories_per_batch'");
+  expect_error<ConfigError>(
+      [&] {
+        make_of(categories_of({{"", 9}, {"a", 9}, {"b", 9}}, 2), 3);
+      },
+      "'category_hard.categories_per_batch' is 3",
+      "18 training images have no category");
+  Counts many;
+  for (int i = 0; i < 60; ++i) many[std::to_string(i)] = 1;
+  expect_error<ConfigError>([&] { make_of(categories_of(many, 2), 6); },
+                            "6 of 60", "more than a million batches");
 }
 
 }  // namespace
