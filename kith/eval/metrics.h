@@ -290,7 +290,7 @@ class RhoMetric final : public SetMetric {
       "KL(uniform || s) in nats, s = singular values of the [N, D] "
       "embeddings, not centred, divided by their sum; higher: stronger decay."
       " rho@m (rho_m) drops the m - 1 largest first. Infinite (null) for "
-      "embeddings of lower rank";
+      "embeddings of lower rank: see rho_occupied";
   using Options = NoOptions;
 
   explicit RhoMetric(RhoOptions options = {});
@@ -305,6 +305,46 @@ class RhoMetric final : public SetMetric {
 
  private:
   int64_t dropped_;
+};
+
+/// HIST's embeddings come from a LayerNorm without scale and shift, so their
+/// numbers sum to zero: one direction is empty, and rho infinite.
+class RhoOccupiedMetric final : public SetMetric {
+ public:
+  static constexpr const char* kSummary =
+      "rho within the directions that embeddings occupy, those of singular "
+      "values above 1e-6 of the largest; rho itself where that is all. A "
+      "network that has collapsed has few and may have a small one: see "
+      "occupied. rho_occupied@m drops the m - 1 largest first";
+  using Options = NoOptions;
+
+  explicit RhoOccupiedMetric(RhoOptions options = {});
+  RhoOccupiedMetric(const NoOptions&, const MetricInput& input);
+
+  bool is_share() const override { return false; }
+  Better better() const override { return Better::kNeither; }
+  MetricRange range() const override {
+    return {0, std::numeric_limits<double>::infinity()};
+  }
+  std::vector<double> values(const ScoredSet& set) const override;
+
+ private:
+  int64_t dropped_;
+};
+
+class OccupiedMetric final : public PlainMetric<SetMetric> {
+ public:
+  static constexpr const char* kSummary =
+      "how many directions embeddings occupy: singular values of the [N, D] "
+      "embeddings, not centred, above 1e-6 of the largest";
+  using PlainMetric::PlainMetric;
+
+  bool is_share() const override { return false; }
+  Better better() const override { return Better::kNeither; }
+  MetricRange range() const override {
+    return {0, std::numeric_limits<double>::infinity()};
+  }
+  std::vector<double> values(const ScoredSet& set) const override;
 };
 
 class SpectrumMetric final : public PlainMetric<SetMetric> {

@@ -68,6 +68,15 @@ const std::vector<double>& spectrum(const ScoredSet& set) {
   return set.cache->get<Spectrum>([&] { return compute_spectrum(set); }).values;
 }
 
+std::vector<double> occupied_spectrum(const std::vector<double>& spectrum) {
+  constexpr double kLeast = 1e-6;
+  std::vector<double> occupied;
+  for (const double value : spectrum) {
+    if (value > kLeast * spectrum.front()) occupied.push_back(value);
+  }
+  return occupied;
+}
+
 std::vector<double> class_spectrum(const ScoredSet& set, int64_t length) {
   const torch::NoGradGuard no_grad;
   const ClassIndex index = index_classes(set.gallery_labels);

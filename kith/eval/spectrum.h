@@ -16,6 +16,10 @@ std::vector<double> spectrum_of_gram(const Tensor& gram);
 /// min(N, D) numbers with sum 1. Computed once for a set.
 const std::vector<double>& spectrum(const ScoredSet& set);
 
+/// The values of a spectrum that are above 1e-6 of its largest: the others are
+/// what the rounding of float32 leaves of directions without data.
+std::vector<double> occupied_spectrum(const std::vector<double>& spectrum);
+
 /// Mean over classes of two items or more of the normalised singular values of
 /// the class's own rows; a class with fewer than the longest counts zeros for
 /// those it does not have. At most `length` numbers; empty without such a

@@ -91,6 +91,42 @@ TEST(Rho, RefusesFewItemsAndDroppingAll) {
                           "rho@1 to rho@6");
 }
 
+TEST(RhoOccupied, IsRhoWhereNoDirectionIsEmpty) {
+  const ScoredSet set = set_of(unit(50, 6, 5));
+  EXPECT_EQ(rho(set, "rho_occupied"), rho(set));
+  EXPECT_EQ(rho(set, "rho_occupied@2"), rho(set, "rho@2"));
+  EXPECT_EQ(rho(set, "occupied"), 6);
+}
+
+// As HIST's embeddings: a LayerNorm without scale and shift, then unit vectors,
+// in float32. Their numbers sum to zero but for rounding.
+TEST(RhoOccupied, LeavesOutTheDirectionThatLayerNormEmpties) {
+  const Tensor rows = normalize_rows(torch::layer_norm(
+      random_normal({400, 32}, 8, torch::kFloat) + 0.3, {32}));
+  const ScoredSet set = set_of(rows);
+  EXPECT_EQ(rho(set, "occupied"), 31);
+  // Without that direction: the same rows turned so that it is the last one.
+  const Tensor turn = std::get<0>(torch::linalg_qr(torch::cat(
+      {torch::ones({32, 1}, torch::kDouble), random_normal({32, 31}, 9)}, 1)));
+  const Tensor inside =
+      rows.to(torch::kDouble).mm(turn).slice(1, 1).to(torch::kDouble);
+  const std::vector<double> s = reference(inside);
+  double expected = -std::log(31.0);
+  for (const double value : s) expected -= std::log(value) / 31;
+  EXPECT_NEAR(rho(set, "rho_occupied"), expected, 1e-5);
+  EXPECT_GT(rho(set), rho(set, "rho_occupied") + 0.3);
+}
+
+TEST(RhoOccupied, OfACollapsedNetworkIsZeroInOneDirection) {
+  const ScoredSet set = set_of(unit(1, 6, 3).repeat({40, 1}));
+  EXPECT_EQ(rho(set, "occupied"), 1);
+  EXPECT_EQ(rho(set, "rho_occupied"), 0);
+  expect_error<DataError>([&] { rho(set, "rho_occupied@2"); },
+                          "rho_occupied@1 to rho_occupied@1");
+  expect_error<DataError>([] { rho(set_of(unit(5, 6, 6)), "rho_occupied"); },
+                          "metric 'rho_occupied'", "5 items of dimension 6");
+}
+
 TEST(ClassSpectrum, IsTheMeanOverClassesOfTwoOrMore) {
   const Tensor rows = unit(12, 4, 7);
   const Tensor labels = labels_of({8, 1, 8, 8, 1, 8, 8, 1, 8, 5, 9, 9});

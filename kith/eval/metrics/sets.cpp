@@ -19,6 +19,27 @@ double acceptance_rate(double rate) {
   return rate;
 }
 
+/// Of `values` singular values `dropped` are left out.
+void check_rho(const std::string& name, const ScoredSet& set, int64_t dropped,
+               int64_t values) {
+  const int64_t items = set.gallery.count();
+  const int64_t dim = set.gallery.dim();
+  const std::string size =
+      std::to_string(items) + " items of dimension " + std::to_string(dim);
+  if (items < dim) {
+    throw DataError("metric '" + name +
+                    "' needs at least as many items as dimensions, got " +
+                    size + "; evaluate more items or leave it out");
+  }
+  if (dropped >= values) {
+    throw DataError("metric '" + name + "': of " + size + ", " +
+                    std::to_string(dropped) +
+                    " singular values cannot be dropped; use a smaller "
+                    "number, " +
+                    name + "@1 to " + name + "@" + std::to_string(values));
+  }
+}
+
 }  // namespace
 
 std::vector<double> NmiMetric::values(const ScoredSet& set) const {
@@ -65,26 +86,31 @@ RhoMetric::RhoMetric(const NoOptions&, const MetricInput& input)
     : dropped_(input.at ? metric_k(input) - 1 : 0) {}
 
 std::vector<double> RhoMetric::values(const ScoredSet& set) const {
-  const int64_t items = set.gallery.count();
-  const int64_t dim = set.gallery.dim();
-  const std::string size =
-      std::to_string(items) + " items of dimension " + std::to_string(dim);
-  if (items < dim) {
-    throw DataError(
-        "metric 'rho' needs at least as many items as dimensions, got " + size +
-        "; evaluate more items or leave it out");
-  }
-  if (dropped_ >= dim) {
-    throw DataError("metric 'rho': of " + size + ", " +
-                    std::to_string(dropped_) +
-                    " singular values cannot be dropped; use a smaller "
-                    "number, rho@1 to rho@" +
-                    std::to_string(dim));
-  }
+  check_rho("rho", set, dropped_, set.gallery.dim());
   return {spectral_decay(spectrum(set), dropped_)};
 }
 
 KITH_REGISTER(metric_registry(), "rho", RhoMetric);
+
+RhoOccupiedMetric::RhoOccupiedMetric(RhoOptions options)
+    : dropped_(checked_k(options.dropped + 1) - 1) {}
+
+RhoOccupiedMetric::RhoOccupiedMetric(const NoOptions&, const MetricInput& input)
+    : dropped_(input.at ? metric_k(input) - 1 : 0) {}
+
+std::vector<double> RhoOccupiedMetric::values(const ScoredSet& set) const {
+  const std::vector<double> own = occupied_spectrum(spectrum(set));
+  check_rho("rho_occupied", set, dropped_, std::ssize(own));
+  return {spectral_decay(own, dropped_)};
+}
+
+KITH_REGISTER(metric_registry(), "rho_occupied", RhoOccupiedMetric);
+
+std::vector<double> OccupiedMetric::values(const ScoredSet& set) const {
+  return {static_cast<double>(occupied_spectrum(spectrum(set)).size())};
+}
+
+KITH_REGISTER(metric_registry(), "occupied", OccupiedMetric);
 
 std::vector<double> SpectrumMetric::values(const ScoredSet& set) const {
   return spectrum(set);
