@@ -9,18 +9,25 @@ namespace kith {
 namespace {
 
 constexpr std::string_view kTrain = "train";
+constexpr std::string_view kPairs = "pairs";
+
+/// Whether it is the word or "word:...".
+bool begins_with(const std::string& text, std::string_view word) {
+  return text == word || text.starts_with(std::string(word) + ":");
+}
 
 /// The DIM of "train:DIM"; 0 for "train" alone.
-int64_t dim_of(const std::string& text) {
-  if (text == kTrain) return 0;
-  const char* begin = text.data() + kTrain.size() + 1;
+int64_t dim_of(const std::string& text, std::string_view word) {
+  if (text == word) return 0;
+  const char* begin = text.data() + word.size() + 1;
   const char* end = text.data() + text.size();
   int64_t dim = 0;
   const auto [stop, error] = std::from_chars(begin, end, dim);
   if (error != std::errc() || stop != end || dim < 1) {
     throw ConfigError("--whiten '" + text +
-                      "': expected train, train:DIM with a positive DIM, or a "
-                      "file that kith eval --whiten train wrote");
+                      "': expected train or pairs, train:DIM or pairs:DIM with "
+                      "a positive DIM, or a file that kith eval --whiten "
+                      "train wrote");
   }
   return dim;
 }
@@ -49,16 +56,20 @@ void DescriptorFlags::add_to(CLI::App& command) {
       ->check(integer(0, 1 << 20));
   command.add_option(
       "--whiten", whiten,
-      "PCA whitening: train or train:DIM learns it from the training split; "
-      "or a file that was written then");
+      "Whitening: train or train:DIM learns PCA's from the training split, "
+      "pairs or pairs:DIM one from its matching pairs (Radenovic et al., "
+      "2019); or a file that was written then");
 }
 
 DescriptorChoice DescriptorFlags::choice() const {
   DescriptorChoice choice = values;
   if (long_side >= 0) choice.long_side = long_side;
   if (dim >= 0) choice.dim = dim;
-  if (whiten == kTrain || whiten.starts_with(std::string(kTrain) + ":")) {
-    choice.whitening = {.learn = true, .dim = dim_of(whiten)};
+  if (begins_with(whiten, kTrain)) {
+    choice.whitening = {.learn = true, .dim = dim_of(whiten, kTrain)};
+  } else if (begins_with(whiten, kPairs)) {
+    choice.whitening = {
+        .learn = true, .from_pairs = true, .dim = dim_of(whiten, kPairs)};
   } else {
     choice.whitening.file = whiten;
   }

@@ -35,6 +35,10 @@ void erase_items(ImageList& list, const std::vector<bool>& leave_out) {
   std::erase_if(list.truths,
                 [](const QueryTruth& truth) { return truth.query == kGone; });
   for (auto& entry : list.lists) move_all(entry.second);
+  for (auto& pair : list.pairs) pair = {move(pair[0]), move(pair[1])};
+  std::erase_if(list.pairs, [](const auto& pair) {
+    return pair[0] == kGone || pair[1] == kGone;
+  });
   for (size_t i = 0; i < list.items.size(); ++i) {
     const auto to = static_cast<size_t>(moved[i]);
     if (moved[i] != kGone && to != i) list.items[to] = std::move(list.items[i]);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -50,6 +51,9 @@ struct ImageList {
   bool has_query_gallery = false;
   /// Positions in `items`, by rising query.
   std::vector<QueryTruth> truths = {};
+  /// Positions of images that match, the query first, where the data set says
+  /// so and labels say less.
+  std::vector<std::array<int64_t, 2>> pairs = {};
   /// Rising positions of test images in lists of their own, such as the
   /// small, medium and large one of VehicleID.
   std::map<std::string, std::vector<int64_t>> lists = {};

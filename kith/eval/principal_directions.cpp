@@ -1,7 +1,5 @@
 #include "kith/eval/principal_directions.h"
 
-#include <vector>
-
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
@@ -17,65 +15,83 @@ constexpr int64_t kRows = 4096;
 /// that and not data.
 constexpr double kNoise = 1e-12;
 
-struct Moments {
-  Tensor mean;        ///< [D]
-  Tensor covariance;  ///< [D, D]
-};
-
-Moments moments_of(const Tensor& x) {
-  const int64_t count = x.size(0);
-  const auto options = x.options().dtype(torch::kDouble);
-  const std::vector<Tensor> blocks = x.split(kRows);
-  Tensor mean = torch::zeros({x.size(1)}, options);
-  for (const Tensor& block : blocks) mean += block.to(torch::kDouble).sum(0);
-  mean /= count;
-  Tensor covariance = torch::zeros({x.size(1), x.size(1)}, options);
-  for (const Tensor& block : blocks) {
-    const Tensor centred = block.to(torch::kDouble) - mean;
-    covariance.addmm_(centred.t(), centred);
-  }
-  covariance /= count;
-  return {mean.cpu(), covariance.cpu()};
-}
-
-/// Rows turned so that their entry of largest magnitude is positive.
-Tensor with_fixed_signs(const Tensor& rows) {
-  const Tensor largest = rows.abs().argmax(1, /*keepdim=*/true);
-  return rows * rows.gather(1, largest).sign();
-}
-
-void check_directions(const Tensor& vectors, int64_t found, int64_t dim,
-                      const std::string& what) {
-  if (found >= dim) return;
-  throw DataError(what + " to " + std::to_string(dim) + " dimensions: the " +
-                  std::to_string(vectors.size(0)) + " descriptors of " +
-                  std::to_string(vectors.size(1)) + " numbers vary in " +
+/// Of `vectors` vectors of `numbers` numbers.
+void check_directions(int64_t vectors, int64_t numbers, int64_t found,
+                      int64_t least, const std::string& what) {
+  if (found >= least) return;
+  throw DataError(what + " to " + std::to_string(least) + " dimensions: the " +
+                  std::to_string(vectors) + " descriptors of " +
+                  std::to_string(numbers) + " numbers vary in " +
                   std::to_string(found) +
                   " directions only; learn it from more images, or take at "
                   "most " +
                   std::to_string(found) + " dimensions");
 }
 
+void check_finite(const Tensor& covariance, const std::string& what) {
+  if (torch::isfinite(covariance).all().item<bool>()) return;
+  throw DataError(what + ": a descriptor has a NaN or infinite value");
+}
+
 }  // namespace
+
+Tensor mean_row(const Tensor& x) {
+  Tensor mean = torch::zeros({x.size(1)}, x.options().dtype(torch::kDouble));
+  for (const Tensor& block : x.split(kRows)) {
+    mean += block.to(torch::kDouble).sum(0);
+  }
+  return mean / x.size(0);
+}
+
+Tensor second_moment(const Tensor& x, const Tensor& about) {
+  const auto options = x.options().dtype(torch::kDouble);
+  const Tensor origin = about.to(options);
+  Tensor moment = torch::zeros({x.size(1), x.size(1)}, options);
+  for (const Tensor& block : x.split(kRows)) {
+    const Tensor centred = block.to(torch::kDouble) - origin;
+    moment.addmm_(centred.t(), centred);
+  }
+  return (moment / x.size(0)).cpu();
+}
+
+Tensor with_fixed_signs(const Tensor& rows) {
+  const Tensor largest = rows.abs().argmax(1, /*keepdim=*/true);
+  return rows * rows.gather(1, largest).sign();
+}
+
+Directions directions_of(const Tensor& covariance) {
+  const auto [values, columns] = torch::linalg_eigh(covariance, "L");
+  // Ascending, one vector a column.
+  const Tensor variances = values.flip(0);
+  const double widest = variances[0].item<double>();
+  const auto count = (variances > widest * kNoise)
+                         .logical_and(variances > 0)
+                         .sum()
+                         .item<int64_t>();
+  return {with_fixed_signs(columns.t().flip(0).slice(0, 0, count)).contiguous(),
+          variances.slice(0, 0, count).sqrt().unsqueeze(1)};
+}
+
+Tensor varying_directions(const Tensor& covariance, int64_t vectors,
+                          int64_t least, const std::string& what) {
+  check_finite(covariance, what);
+  const Tensor rows = directions_of(covariance).rows;
+  check_directions(vectors, covariance.size(0), rows.size(0), least, what);
+  return rows;
+}
 
 PrincipalDirections principal_directions(const Tensor& vectors, int64_t dim,
                                          const std::string& what) {
   const torch::NoGradGuard no_grad;
-  const Moments moments = moments_of(vectors);
-  if (!torch::isfinite(moments.covariance).all().item<bool>()) {
-    throw DataError(what + ": a descriptor has a NaN or infinite value");
-  }
+  const Tensor mean = mean_row(vectors);
+  const Tensor covariance = second_moment(vectors, mean);
+  check_finite(covariance, what);
   const int64_t rows = dim == 0 ? vectors.size(1) : dim;
-  const auto [values, columns] = torch::linalg_eigh(moments.covariance, "L");
-  // Ascending, one vector a column.
-  const Tensor variances = values.flip(0);
-  const double widest = variances[0].item<double>();
-  const Tensor is_data =
-      (variances > widest * kNoise).logical_and(variances > 0);
-  check_directions(vectors, is_data.sum().item<int64_t>(), rows, what);
-  return {moments.mean,
-          with_fixed_signs(columns.t().flip(0).slice(0, 0, rows)).contiguous(),
-          variances.slice(0, 0, rows).sqrt().unsqueeze(1)};
+  const Directions found = directions_of(covariance);
+  check_directions(vectors.size(0), vectors.size(1), found.rows.size(0), rows,
+                   what);
+  return {mean.cpu(), found.rows.slice(0, 0, rows).contiguous(),
+          found.widths.slice(0, 0, rows)};
 }
 
 }  // namespace kith

@@ -38,19 +38,72 @@ Tensor read_tensor(const SafetensorsFile& file, const std::string& name,
   return tensor;
 }
 
+/// Mean of (q - p) (q - p)^T over pairs of rows of x, [D, D] double on the CPU.
+Tensor moment_of_differences(const Tensor& x, const Tensor& pairs) {
+  constexpr int64_t kPairs = 4096;  // whose differences are made at a time
+  const auto options = x.options().dtype(torch::kDouble);
+  Tensor moment = torch::zeros({x.size(1), x.size(1)}, options);
+  for (const Tensor& block : pairs.to(x.device()).split(kPairs)) {
+    const Tensor difference =
+        x.index_select(0, block.select(1, 0)).to(torch::kDouble) -
+        x.index_select(0, block.select(1, 1)).to(torch::kDouble);
+    moment.addmm_(difference.t(), difference);
+  }
+  return (moment / pairs.size(0)).cpu();
+}
+
+void check_descriptors(const Tensor& descriptors, int64_t dim) {
+  TORCH_CHECK_VALUE(
+      descriptors.dim() == 2 && descriptors.numel() > 0 && dim >= 0,
+      "[whitening] expected descriptors [N, D] and a dimension, got ",
+      descriptors.sizes(), " and ", dim);
+}
+
 }  // namespace
 
 Whitening::Whitening(Tensor mean, Tensor projection)
     : mean_(std::move(mean)), projection_(std::move(projection)) {}
 
 Whitening Whitening::learn(const Tensor& descriptors, int64_t dim) {
-  TORCH_CHECK_VALUE(
-      descriptors.dim() == 2 && descriptors.numel() > 0 && dim >= 0,
-      "[whitening] expected descriptors [N, D] and a dimension, got ",
-      descriptors.sizes(), " and ", dim);
+  check_descriptors(descriptors, dim);
   const PrincipalDirections found =
       principal_directions(descriptors, dim, "whitening");
   return {found.mean, (found.directions / found.widths).contiguous()};
+}
+
+Whitening Whitening::learn_from_pairs(const Tensor& descriptors,
+                                      const Tensor& pairs, int64_t dim) {
+  const torch::NoGradGuard no_grad;
+  check_descriptors(descriptors, dim);
+  TORCH_CHECK_VALUE(pairs.dim() == 2 && pairs.size(0) > 0 &&
+                        pairs.size(1) == 2 &&
+                        pairs.scalar_type() == torch::kLong,
+                    "[whitening] expected pairs [P, 2] of rows, int64, got ",
+                    pairs.sizes(), " ", pairs.scalar_type());
+  const Tensor queries = pairs.select(1, 0).to(descriptors.device());
+  const Tensor mean = mean_row(descriptors.index_select(0, queries)).cpu();
+  const Tensor all = second_moment(descriptors, mean);
+  const Tensor matching = moment_of_differences(descriptors, pairs);
+  // Within the directions in which descriptors vary at all: elsewhere neither
+  // says anything.
+  const std::string what = "whitening from pairs";
+  const Tensor basis = varying_directions(
+      all, descriptors.size(0), dim == 0 ? descriptors.size(1) : dim, what);
+  const Directions equal = directions_of(basis.mm(matching).mm(basis.t()));
+  if (equal.rows.size(0) < basis.size(0)) {
+    throw DataError(what + ": the " + std::to_string(pairs.size(0)) +
+                    " pairs of matching descriptors differ in " +
+                    std::to_string(equal.rows.size(0)) + " of the " +
+                    std::to_string(basis.size(0)) +
+                    " directions in which all vary; learn it from more images "
+                    "of a class");
+  }
+  const Tensor undo = (equal.rows / equal.widths).mm(basis);  // L^(-1)
+  const auto [values, columns] =
+      torch::linalg_eigh(undo.mm(all).mm(undo.t()), "L");
+  const Tensor projection =
+      columns.t().flip(0).mm(undo).slice(0, 0, dim == 0 ? undo.size(0) : dim);
+  return {mean, with_fixed_signs(projection).contiguous()};
 }
 
 Whitening Whitening::load(const std::string& path, int64_t input_dim) {

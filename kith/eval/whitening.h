@@ -9,12 +9,19 @@ namespace kith {
 
 class Communicator;
 
-/// PCA whitening of descriptors (Jegou and Chum, 2012): with the mean m and the
-/// covariance V diag(lambda) V^T of some descriptors, x becomes
+/// Whitening of descriptors: x becomes y / |y|, y = P (x - m), with the mean m
+/// of some descriptors. Fewer rows of P reduce the dimension. Two ways to P:
 ///
-///     y / |y|,  y = P (x - m),  P = diag(lambda)^(-1/2) V^T
-///
-/// with the rows of P by falling lambda; fewer rows reduce the dimension.
+/// - PCA (Jegou and Chum, 2012): with the covariance V diag(lambda) V^T of the
+///   descriptors, P = diag(lambda)^(-1/2) V^T, rows by falling lambda.
+/// - From matching pairs (Mikolajczyk and Matas, 2007; Radenovic et al., 2019,
+///   "learned whitening"): with the mean S = L L^T of (q - p) (q - p)^T over
+///   matching descriptors q and p, and the eigenvectors V of the covariance of
+///   L^(-1) (x - m), P = V^T L^(-1), rows by falling eigenvalue. What differs
+///   between matching images is made equal in all directions, and those in
+///   which others differ most come first. As in the published code, all
+///   descriptors stand for pairs that do not match, and m is the mean of the
+///   queries q.
 class Whitening {
  public:
   /// From descriptors [N, D], normalised as those that apply() is given later;
@@ -23,6 +30,12 @@ class Whitening {
   /// covariance. DataError if the descriptors vary in fewer than `dim`
   /// directions: N of them do in N - 1 at most.
   static Whitening learn(const Tensor& descriptors, int64_t dim = 0);
+
+  /// From descriptors [N, D] and the rows [P, 2] (int64) of those that match,
+  /// the query first; for the rest as learn(). DataError also if matching ones
+  /// differ in fewer directions than all vary in.
+  static Whitening learn_from_pairs(const Tensor& descriptors,
+                                    const Tensor& pairs, int64_t dim = 0);
 
   /// Reads what save() wrote. DataError naming the file if it is something
   /// else, or not for descriptors of `input_dim` numbers.

@@ -53,9 +53,11 @@ void HeadOptions::describe(OptionSet& set) {
           "What was pooled is made a unit vector before anything else.");
   set.add("init", init,
           "How the linear layer starts: uniform (LibTorch's), he_normal: "
-          "weights of variance 2 / dim (fan_out), no bias, or whitening: PCA "
-          "whitening of what it is given for training images.")
-      .choices({"uniform", "he_normal", "whitening"});
+          "weights of variance 2 / dim (fan_out), no bias, whitening: PCA "
+          "whitening of what it is given for training images, or "
+          "pair_whitening: that learnt from matching pairs of them (Radenovic "
+          "et al., 2019).")
+      .choices({"uniform", "he_normal", "whitening", "pair_whitening"});
   set.add("whiten_images", whiten_images,
           "Most training images, drawn by train.seed, that whitening is "
           "learnt from; more than `dim` are needed.")
@@ -72,6 +74,10 @@ void HeadOptions::describe(OptionSet& set) {
           "Weight of the loss of each size, that of all numbers last; empty: "
           "1 each, as published.")
       .range(0);
+}
+
+bool HeadOptions::whitens() const {
+  return init == "whitening" || init == "pair_whitening";
 }
 
 std::vector<int64_t> nested_sizes(const HeadOptions& options, int64_t dim) {
@@ -123,12 +129,13 @@ Head::Head(const HeadOptions& options, const Backbone& backbone)
         "leaves that out: set one of the two otherwise");
   }
   nested_sizes(options_, dim_);
-  if (options.init == "whitening" && options.dim > features_) {
-    throw ConfigError(
-        "'model.head.init' is whitening, which makes at most as "
-        "many dimensions as there are pooled features: set "
-        "'model.head.dim' to at most " +
-        std::to_string(features_) + ", got " + std::to_string(options.dim));
+  if (options.whitens() && options.dim > features_) {
+    throw ConfigError("'model.head.init' is " + options.init +
+                      ", which makes at most as "
+                      "many dimensions as there are pooled features: set "
+                      "'model.head.dim' to at most " +
+                      std::to_string(features_) + ", got " +
+                      std::to_string(options.dim));
   }
   if (options.layer_norm != "none") {
     const int64_t width = options.layer_norm == "before" ? features_ : dim_;

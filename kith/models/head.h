@@ -25,6 +25,9 @@ struct HeadOptions {
   std::vector<double> nested_weights = {};
 
   void describe(OptionSet& set);
+
+  /// Whether the linear layer starts from a whitening.
+  bool whitens() const;
 };
 
 /// How many of the first numbers of an embedding of `dim` are to serve by

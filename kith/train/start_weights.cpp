@@ -8,6 +8,7 @@
 #include "kith/core/error.h"
 #include "kith/core/log.h"
 #include "kith/core/options.h"
+#include "kith/eval/matching_pairs.h"
 #include "kith/models/weights.h"
 #include "kith/run/checkpoint.h"
 #include "kith/run/run_place.h"
@@ -35,6 +36,27 @@ void compare_inputs(const std::string& path, const ConfigNode& model) {
               join(changed, " and ") + "; set it as there");
 }
 
+/// Some of the candidates, rising.
+std::vector<int64_t> draw_images(const std::vector<int64_t>& candidates,
+                                 int64_t most, Rng& rng) {
+  std::vector<int64_t> images =
+      draw_distinct(std::ssize(candidates), most, rng);
+  for (int64_t& image : images) image = candidates[static_cast<size_t>(image)];
+  std::sort(images.begin(), images.end());
+  return images;
+}
+
+void check_enough(const HeadOptions& head, int64_t images) {
+  if (images > head.dim) return;
+  throw ConfigError("'model.head.init' is " + head.init +
+                    ", which needs more images than dimensions: "
+                    "'model.head.dim' is " +
+                    std::to_string(head.dim) + ", and there are " +
+                    std::to_string(images) +
+                    " training images within 'model.head.whiten_images' (" +
+                    std::to_string(head.whiten_images) + ")");
+}
+
 }  // namespace
 
 void load_start_weights(EmbeddingNet& net, const RunConfig& config) {
@@ -60,24 +82,25 @@ void whiten_head(EmbeddingNet& net, const DataSet& data,
                  EmbedOptions options, Progress& progress) {
   const HeadOptions& head = net.head().options();
   Rng rng(seed, Stream::kInit, {1});
-  std::vector<int64_t> images =
-      draw_distinct(std::ssize(candidates), head.whiten_images, rng);
-  const auto count = static_cast<int64_t>(images.size());
-  if (count <= head.dim) {
-    throw ConfigError(
-        "'model.head.init' is whitening, which needs more images than "
-        "dimensions: 'model.head.dim' is " +
-        std::to_string(head.dim) + ", and there are " + std::to_string(count) +
-        " training images within 'model.head.whiten_images' (" +
-        std::to_string(head.whiten_images) + ")");
+  MatchingPairs pairs;
+  const bool from_pairs = head.init == "pair_whitening";
+  if (from_pairs) {
+    pairs =
+        draw_matching_pairs(data.list(), candidates, head.whiten_images, rng);
+  } else {
+    pairs.images = draw_images(candidates, head.whiten_images, rng);
   }
-  for (int64_t& image : images) image = candidates[static_cast<size_t>(image)];
-  std::sort(images.begin(), images.end());
+  check_enough(head, std::ssize(pairs.images));
   options.pooled = true;
   log_info("the head's linear layer starts from the whitening of " +
-           std::to_string(count) + " training images");
+           std::to_string(pairs.images.size()) + " training images" +
+           (from_pairs ? " in " + std::to_string(pairs.rows.size(0)) +
+                             " matching pairs"
+                       : ""));
+  const Tensor found = embed(net, data, pairs.images, options, progress);
   const Whitening whitening =
-      Whitening::learn(embed(net, data, images, options, progress), head.dim);
+      from_pairs ? Whitening::learn_from_pairs(found, pairs.rows, head.dim)
+                 : Whitening::learn(found, head.dim);
   net.head().set_linear(whitening.projection(), whitening.mean());
 }
 

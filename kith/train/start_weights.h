@@ -13,9 +13,9 @@ namespace kith {
 /// `model.weights`, if it has such, and says in the log which ones fit.
 void load_start_weights(EmbeddingNet& net, const RunConfig& config);
 
-/// Sets the head's linear layer from PCA whitening (kith/eval/whitening.h) of
-/// what it is given for some of the candidates, as Radenovic et al. (2019)
-/// start theirs: P as weight and -P m as bias. At most
+/// Sets the head's linear layer from the whitening (kith/eval/whitening.h) that
+/// `model.head.init` says, of what it is given for some of the candidates, as
+/// Radenovic et al. (2019) start theirs: P as weight and -P m as bias. At most
 /// `model.head.whiten_images` are drawn, by the seed. ConfigError if those are
 /// no more than the dimensions of an embedding.
 void whiten_head(EmbeddingNet& net, const DataSet& data,

@@ -206,7 +206,7 @@ void Trainer::use_average() {
 }
 
 void Trainer::whiten() {
-  if (!net_->has_head() || net_->head().options().init != "whitening" ||
+  if (!net_->has_head() || !net_->head().options().whitens() ||
       !config_.train.init_from.empty()) {
     return;
   }

@@ -10,6 +10,7 @@
 #include "kith/data/check.h"
 #include "kith/data/image_files.h"
 #include "kith/eval/embed_blocks.h"
+#include "kith/eval/matching_pairs.h"
 #include "kith/index/tell_others.h"
 #include "kith/ops/pairwise.h"
 #include "kith/run/run_place.h"
@@ -110,12 +111,23 @@ std::optional<Whitening> make_whitening(const WhiteningChoice& choice,
   }
   options.whitening = nullptr;
   options.change = {};
-  log_info("learning the whitening from " + std::to_string(train.size()) +
-           " training images");
+  MatchingPairs pairs = {train, {}};
+  if (choice.from_pairs) {
+    Rng rng(/*seed=*/0, Stream::kInit, {2});
+    pairs = draw_matching_pairs(data.list(), train, std::ssize(train), rng);
+  }
+  log_info("learning the whitening from " +
+           std::to_string(pairs.images.size()) + " training images" +
+           (choice.from_pairs ? " in " + std::to_string(pairs.rows.size(0)) +
+                                    " matching pairs"
+                              : ""));
   Communicator& ranks = or_alone(options.ranks);
   return telling(ranks, [&] {
-    Whitening learnt = Whitening::learn(
-        normalize_rows(embed(net, data, train, options, progress)), choice.dim);
+    const Tensor found =
+        normalize_rows(embed(net, data, pairs.images, options, progress));
+    Whitening learnt = choice.from_pairs ? Whitening::learn_from_pairs(
+                                               found, pairs.rows, choice.dim)
+                                         : Whitening::learn(found, choice.dim);
     learnt.take_from_first(ranks);
     return learnt;
   });

@@ -40,7 +40,8 @@ Tensor embed_files(const LoadedModel& model,
 /// file.
 struct WhiteningChoice {
   bool learn = false;
-  int64_t dim = 0;  ///< Of what is learnt; 0: all.
+  bool from_pairs = false;  ///< Learnt from images that match, or PCA.
+  int64_t dim = 0;          ///< Of what is learnt; 0: all.
   std::string file = {};
 };
 

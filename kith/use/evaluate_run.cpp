@@ -223,10 +223,10 @@ std::string descriptor_text(const DescriptorChoice& choice) {
   if (!whitening.file.empty()) {
     words.push_back("whitened by " + fs::path(whitening.file).string());
   } else if (whitening.learn) {
-    words.push_back("whitened" +
-                    (whitening.dim == 0
-                         ? std::string()
-                         : " to " + std::to_string(whitening.dim)));
+    words.push_back(
+        std::string("whitened") + (whitening.from_pairs ? " from pairs" : "") +
+        (whitening.dim == 0 ? std::string()
+                            : " to " + std::to_string(whitening.dim)));
   }
   return join(words);
 }

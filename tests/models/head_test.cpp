@@ -97,6 +97,7 @@ TEST(Head, WithoutALinearLayerGivesWhatWasPooled) {
         "'model.head.init' is " + init, "'model.head.dim' is 0");
   };
   refuse("whitening");
+  refuse("pair_whitening");
   refuse("he_normal");
 }
 

@@ -4,16 +4,19 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
+#include "kith/eval/matching_pairs.h"
 #include "kith/ops/pairwise.h"
 #include "kith/run/checkpoint.h"
 #include "kith/train/start_weights.h"
 #include "kith/train/trainer.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/log_capture.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/torch/tensors.h"
 #include "tests/support/torch/tiny_run.h"
@@ -144,11 +147,12 @@ TEST(LandmarkRun, RefusesWhatNeedsOneSize) {
 
 class WhitenHead : public ::testing::Test {
  protected:
-  void whiten(const std::string& head, uint64_t seed = 0) {
+  void whiten(const std::string& head, uint64_t seed = 0,
+              const std::string& init = "whitening") {
     net_ = std::make_unique<EmbeddingNet>(complete_model(parse_config(
         "{input: {long_side: 32, multiple: 16}, backbone: {name: convnet, "
-        "width: 8}, head: {l2_before: true, init: whitening, " +
-            head + "}}",
+        "width: 8}, head: {l2_before: true, init: " +
+            init + ", " + head + "}}",
         "test")));
     whiten_head(*net_, *data_, data_->list().of_split(Split::kTrain), seed,
                 EmbedOptions{16, {2, 2}}, silent_progress());
@@ -183,6 +187,24 @@ TEST_F(WhitenHead, DrawsItsImagesByTheSeed) {
   torch::manual_seed(1);
   whiten("dim: 6, whiten_images: 20", 5);
   EXPECT_GT(max_difference(weight(), first), 1e-3);
+}
+
+TEST_F(WhitenHead, MakesPairsDifferAlikeInAllDirections) {
+  const LogCapture log;
+  torch::manual_seed(1);
+  whiten("dim: 6, l2: false", 0, "pair_whitening");
+  EXPECT_THAT(log.notes(),
+              ::testing::Contains(::testing::HasSubstr("matching pairs")));
+  Rng rng(0, Stream::kInit, {1});
+  const MatchingPairs pairs = draw_matching_pairs(
+      data_->list(), data_->list().of_split(Split::kTrain), 10'000, rng);
+  const Tensor x = embed(*net_, *data_, pairs.images, EmbedOptions{16, {2, 2}},
+                         silent_progress())
+                       .to(torch::kDouble);
+  EXPECT_LE(max_difference(x.mean(0), torch::zeros({6})), 1e-2);
+  const Tensor d = x.index_select(0, pairs.rows.select(1, 0)) -
+                   x.index_select(0, pairs.rows.select(1, 1));
+  EXPECT_LE(max_difference(d.t().mm(d) / d.size(0), torch::eye(6)), 2e-2);
 }
 
 TEST_F(WhitenHead, NeedsMoreImagesThanDimensions) {
