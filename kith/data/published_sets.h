@@ -169,12 +169,15 @@ struct GldV1Options {
   std::string list = "train.csv";
   std::string images = {};
   std::string missing = "error";
+  std::string validation = {};
 
   void describe(OptionSet& set);
 };
 
 /// Google Landmarks, first version: a list of addresses on the web, many of
-/// them dead by now, so that copies lack images. All of it is training data.
+/// them dead by now, so that copies lack images. All of it is training data;
+/// the validation split may be that of another set, as Patel et al. (CVPR 2022)
+/// have it: queries of retrieval-SfM-120k (Sfm120kOptions::validation).
 class GldV1DataSet final : public DataSet {
  public:
   static constexpr const char* kSummary =
@@ -219,6 +222,7 @@ class GldV2DataSet final : public DataSet {
 
 struct Sfm120kOptions {
   std::string path = {};
+  std::string validation = "clusters";
 
   void describe(OptionSet& set);
 };
@@ -226,7 +230,9 @@ struct Sfm120kOptions {
 /// retrieval-SfM-120k (Radenovic et al., TPAMI 2019): a class is a cluster, one
 /// reconstruction of a place. The clusters of `val` are other places than those
 /// of `train`, whatever their numbers: their labels start above those. The
-/// pairs of queries and positives (qidxs, pidxs) are not used.
+/// pairs of queries and positives of `train` (qidxs, pidxs) are in
+/// ImageList::pairs. With `validation: queries` the validation split is that of
+/// Tolias et al. (ECCV 2020) instead: queries with lists of right answers.
 class Sfm120kDataSet final : public DataSet {
  public:
   static constexpr const char* kSummary =

@@ -64,6 +64,23 @@ class RevisitedProtocol final : public Protocol {
   }
 };
 
+class ListedProtocol final : public Protocol {
+ public:
+  static constexpr const char* kSummary =
+      "queries are searched among the gallery, by lists of right answers; junk "
+      "is left out of the ranking. The validation of landmarks (Tolias et al., "
+      "ECCV 2020)";
+  using Options = NoOptions;
+
+  explicit ListedProtocol(const Options& = {}) {}
+
+  std::vector<EvalTask> tasks(const ImageList& list,
+                              Split split) const override;
+  std::vector<std::string> metrics() const override {
+    return {"map_trapezoid", "mp@1,5,10"};
+  }
+};
+
 class GldV2Protocol final : public Protocol {
  public:
   static constexpr const char* kSummary =

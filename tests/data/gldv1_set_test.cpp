@@ -48,6 +48,25 @@ TEST_F(GldV1Set, TakesAnotherListAndFolder) {
   expect_refused(dir_.file("train"), "no such folder", "'gldv1.images'");
 }
 
+// As Patel et al. validate: by the queries of another set.
+TEST_F(GldV1Set, MayValidateByQueriesOfSfm120k) {
+  write("sfm/retrieval-SfM-120k-val-eccv2020.pkl",
+        "(dVcids\n(lVaaaaaa\naVbbbbbb\nasVqidx\n(lI1\nasVgnd\n"
+        "(l(dVok\n(lI0\nasVjunk\n(lsas.");
+  write("sfm/ims/x", "");
+  const auto set = open({.validation = "sfm"});
+  EXPECT_THAT(contents(*set),
+              ElementsAre("train/6:train/aaa.jpg", "train/6:train/bbb.jpg",
+                          "train/7:train/ccc.jpg",
+                          "validation/8:sfm/ims/aa/aa/aa/aaaaaa",
+                          "validation/9:sfm/ims/bb/bb/bb/bbbbbb"));
+  ASSERT_EQ(set->list().truths.size(), 1u);
+  EXPECT_EQ(set->list().truths[0].query, 4);
+  EXPECT_THAT(set->list().truths[0].easy, ElementsAre(3));
+  expect_error<DataError>([&] { open({.validation = "elsewhere"}); },
+                          "elsewhere/ims");
+}
+
 TEST_F(GldV1Set, CountsMissingImages) {
   remove("train/aaa.jpg");
   remove("train/ccc.jpg");

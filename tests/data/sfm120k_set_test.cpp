@@ -102,6 +102,86 @@ TEST_F(Sfm120kSet, RefusesWrongContents) {
   train_refused(list({}), "no 'cids'");
 }
 
+TEST_F(Sfm120kSet, HasTheNamedPairsOfTraining) {
+  for (const char* name : {"lists.pkl", "arrays.pkl"}) {
+    pickle(golden(name));
+    EXPECT_THAT(open()->list().pairs,
+                ElementsAre(std::array<int64_t, 2>{0, 1}));
+  }
+  const std::string images =
+      split({text("aaaaaa"), text("bbbbbb")}, {number(1), number(1)});
+  const auto with = [&](const std::string& queries,
+                        const std::string& positives) {
+    // The dict ends with "s": more entries go before that of the last.
+    return images + text("qidxs") + list({queries}) + "s" + text("pidxs") +
+           list({positives}) + "s";
+  };
+  train_refused(with(number(0), number(2)), "qidxs or pidxs[0]", "2 images");
+  train_refused(with(number(0), text("a")), "pidxs", "whole numbers");
+}
+
+/// The lists of queries that Tolias et al. validate with.
+std::string queries(const std::string& qidx, const std::string& gnd) {
+  return dict({{"cids", list({text("aaaaaa"), text("bbbbbb"), text("cccccc"),
+                              text("dddddd")})},
+               {"qidx", list({qidx})},
+               {"gnd", list({gnd})}}) +
+         ".";
+}
+
+TEST_F(Sfm120kSet, MayValidateByQueries) {
+  pickle(golden("lists.pkl"));
+  write(
+      "retrieval-SfM-120k-val-eccv2020.pkl",
+      queries(number(2) + "a" + number(0),
+              dict({{"ok", list({number(3), number(1)})},
+                    {"junk", list({number(2), number(0)})}}) +
+                  "a" + dict({{"ok", list({number(1)})}, {"junk", list({})}})));
+  const auto set = open({.validation = "queries"});
+  EXPECT_THAT(contents(*set), ElementsAre("train/3:ims/ef/cd/0b/00aa00bcdef",
+                                          "train/3:ims/ef/cd/1b/00aa01bcdef",
+                                          "train/7:ims/ef/cd/2b/00aa02bcdef",
+                                          "train/7:ims/ef/cd/3b/00aa03bcdef",
+                                          "validation/8:ims/aa/aa/aa/aaaaaa",
+                                          "validation/9:ims/bb/bb/bb/bbbbbb",
+                                          "validation/10:ims/cc/cc/cc/cccccc",
+                                          "validation/11:ims/dd/dd/dd/dddddd"));
+  const std::vector<QueryTruth>& truths = set->list().truths;
+  ASSERT_EQ(truths.size(), 2u);
+  EXPECT_EQ(truths[0].query, 4);
+  EXPECT_THAT(truths[0].easy, ElementsAre(5));
+  EXPECT_EQ(truths[1].query, 6);
+  EXPECT_THAT(truths[1].easy, ElementsAre(5, 7));
+  // Without the query itself.
+  EXPECT_THAT(truths[1].junk, ElementsAre(4));
+  EXPECT_TRUE(set->list().items[6].is_query);
+  EXPECT_FALSE(set->list().items[5].is_query);
+  EXPECT_TRUE(set->list().items[6].is_gallery);
+}
+
+TEST_F(Sfm120kSet, RefusesWrongQueries) {
+  pickle(golden("lists.pkl"));
+  const std::string good =
+      dict({{"ok", list({number(1)})}, {"junk", list({})}});
+  const auto refused = [&](const std::string& bytes, const auto&... parts) {
+    write("retrieval-SfM-120k-val-eccv2020.pkl", bytes);
+    expect_error<DataError>([&] { open({.validation = "queries"}); },
+                            "retrieval-SfM-120k-val-eccv2020.pkl", parts...);
+  };
+  refused(queries(number(4), good), "qidx holds 4", "4 images");
+  refused(queries(number(0) + "a" + number(1), good), "2 queries", "1 in gnd");
+  refused(queries(number(0) + "a" + number(0), good + "a" + good), "gnd[1]",
+          "there twice");
+  refused(
+      queries(number(0), dict({{"ok", list({number(9)})}, {"junk", list({})}})),
+      "gnd[0] ok", "holds 9");
+  refused(queries(number(0), dict({{"ok", list({})}})), "gnd[0]", "'junk'");
+  refused("(l.", "no 'cids'");
+  remove("retrieval-SfM-120k-val-eccv2020.pkl");
+  expect_error<DataError>([&] { open({.validation = "queries"}); },
+                          "retrieval-SfM-120k-val-eccv2020.pkl");
+}
+
 TEST_F(Sfm120kSet, RefusesAnImageOfBothSplits) {
   const std::string part = split({text("abcdef")}, {number(1)});
   pickle(dict({{"train", part}, {"val", part}}) + ".");

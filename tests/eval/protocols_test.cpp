@@ -87,6 +87,23 @@ TEST(RevisitedProtocol, NeedsLists) {
       "4.jpg", "not in the gallery");
 }
 
+TEST(ListedProtocol, HasOneTaskOfAllRightAnswers) {
+  ImageList list = revisited_list();
+  // A query may be in the gallery, and is not its own answer.
+  list.items[2].is_gallery = true;
+  const auto tasks = eval_tasks(*protocol("listed"), list, Split::kTest);
+  ASSERT_EQ(tasks.size(), 1u);
+  EXPECT_EQ(tasks[0].name, "");
+  EXPECT_THAT(tasks[0].queries, ElementsAre(2, 4));
+  EXPECT_THAT(tasks[0].gallery, ElementsAre(1, 2, 3, 5));
+  EXPECT_THAT(tasks[0].lists.positives,
+              ElementsAre(ElementsAre(0, 3), ElementsAre(0)));
+  EXPECT_THAT(tasks[0].lists.junk, ElementsAre(ElementsAre(2), IsEmpty()));
+  expect_error<DataError>(
+      [] { protocol("listed")->tasks(test_list(3), Split::kTest); },
+      "protocol 'listed'", "validation: queries");
+}
+
 TEST(GldV2Protocol, HasATaskForEachListOfQueries) {
   ImageList list = revisited_list();
   list.truths = {{2, {1, 5}, {}, {}}, {4, {3}, {}, {}}};

@@ -9,6 +9,7 @@
 #include "kith/data/image_files.h"
 #include "kith/data/item_sources.h"
 #include "kith/data/published_sets.h"
+#include "kith/data/sfm_lists.h"
 #include "kith/io/csv.h"
 #include "kith/io/text_rows.h"
 
@@ -43,6 +44,10 @@ class GldV1Reader {
     images_ = find_images(options);
     read_list((fs::path(options.path) / options.list).string());
     report_missing(options.missing == "skip");
+    if (!options.validation.empty()) {
+      add_sfm_validation(
+          list_, (fs::path(options.path) / options.validation).string());
+    }
   }
 
   ImageList take() { return std::move(list_); }
@@ -316,6 +321,9 @@ void GldV1Options::describe(OptionSet& set) {
           "Images of the list without a file: an error, or left out with a "
           "warning that counts them.")
       .choices({"error", "skip"});
+  set.add("validation", validation,
+          "A folder of sfm120k with retrieval-SfM-120k-val-eccv2020.pkl, whose "
+          "queries are the validation split. Empty: there is none.");
 }
 
 GldV1DataSet::GldV1DataSet(Options options)

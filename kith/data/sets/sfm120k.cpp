@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <cstring>
-#include <filesystem>
 #include <unordered_set>
 
 #include "kith/core/error.h"
@@ -8,13 +6,10 @@
 #include "kith/core/quote.h"
 #include "kith/data/image_files.h"
 #include "kith/data/published_sets.h"
-#include "kith/io/pickle.h"
-#include "kith/io/pickle_numpy.h"
+#include "kith/data/sfm_lists.h"
 
 namespace kith {
 namespace {
-
-using Kind = PickleNode::Kind;
 
 constexpr const char* kSfmList = "retrieval-SfM-120k.pkl";
 constexpr uint64_t kMaxSfmBytes = uint64_t{256} << 20;
@@ -30,6 +25,10 @@ class Sfm120kReader {
     const Pickle pickle = read_pickle(in);
     Seen seen;
     read_split(pickle, "train", Split::kTrain, seen);
+    if (options.validation == "queries") {
+      add_sfm_validation(list_, root_);
+      return;
+    }
     int64_t first = 0;
     for (const Item& item : list_.items)
       first = std::max(first, item.label + 1);
@@ -45,16 +44,10 @@ class Sfm120kReader {
  private:
   using Seen = std::unordered_set<std::string>;
 
-  /// An entry of a dict, which must be there.
   const PickleNode& entry(const Pickle& pickle, const PickleNode& dict,
                           const std::string& where, const char* key) const {
-    const PickleNode* found = pickle.find(dict, key);
-    if (found == nullptr) {
-      throw DataError(where + " has no " + quote(key) +
-                      "; expected a dict of train and val, with cids and "
-                      "cluster in each");
-    }
-    return *found;
+    return sfm_entry(pickle, dict, where, key,
+                     "a dict of train and val, with cids and cluster in each");
   }
 
   void read_split(const Pickle& pickle, const char* name, Split split,
@@ -62,9 +55,10 @@ class Sfm120kReader {
     const std::string where = file_ + ": " + quote(name);
     const PickleNode& part = entry(pickle, pickle.root(), file_ + ":", name);
     const PickleNode& cids = entry(pickle, part, where, "cids");
-    const std::vector<int64_t> clusters = read_numbers(
+    const std::vector<int64_t> clusters = sfm_numbers(
         pickle, entry(pickle, part, where, "cluster"), where + " cluster");
-    if (cids.kind != Kind::kList && cids.kind != Kind::kTuple) {
+    if (cids.kind != PickleNode::Kind::kList &&
+        cids.kind != PickleNode::Kind::kTuple) {
       throw DataError(where + " cids is not a list");
     }
     if (cids.items.empty() || cids.items.size() != clusters.size()) {
@@ -73,89 +67,48 @@ class Sfm120kReader {
                       " numbers of clusters; expected the same number of both, "
                       "at least one");
     }
+    const int64_t first = std::ssize(list_.items);
     for (size_t i = 0; i < clusters.size(); ++i) {
+      const std::string place = where + " cids[" + std::to_string(i) + "]";
       Item item;
-      item.path = image_path(pickle.at(cids.items[i]),
-                             where + " cids[" + std::to_string(i) + "]", seen);
+      item.path = sfm_image_path(root_, pickle.at(cids.items[i]), place);
+      // Checked at once: one name a million times is a small pickle.
+      if (!seen.insert(item.path).second) {
+        throw DataError(place + ": " + quote(pickle.at(cids.items[i]).text) +
+                        " is there twice");
+      }
       item.label = clusters[i];
       item.split = split;
       list_.items.push_back(std::move(item));
     }
+    if (split == Split::kTrain) read_pairs(pickle, part, where, first);
   }
 
-  /// "ims/ef/cd/ab/...abcdef": folders of the last six letters, backwards.
-  std::string image_path(const PickleNode& node, const std::string& where,
-                         Seen& seen) const {
-    constexpr size_t kMaxSize = 255;
-    const std::string& cid = node.text;
-    if (node.kind != Kind::kString || cid.size() < 6 || cid.size() > kMaxSize ||
-        cid.find('/') != std::string::npos ||
-        cid.find('\0') != std::string::npos ||
-        cid.find("..") != std::string::npos) {
-      throw DataError(where + ": " + quote(cid) +
-                      " is not the name of an image, six letters or more");
+  /// The pairs of images that see the same points, if the list has them.
+  void read_pairs(const Pickle& pickle, const PickleNode& part,
+                  const std::string& where, int64_t first) {
+    const PickleNode* queries = pickle.find(part, "qidxs");
+    const PickleNode* positives = pickle.find(part, "pidxs");
+    if (queries == nullptr || positives == nullptr) return;
+    const std::vector<int64_t> q =
+        sfm_numbers(pickle, *queries, where + " qidxs");
+    const std::vector<int64_t> p =
+        sfm_numbers(pickle, *positives, where + " pidxs");
+    const int64_t images = std::ssize(list_.items) - first;
+    if (q.size() != p.size()) {
+      throw DataError(where + " has " + std::to_string(q.size()) +
+                      " qidxs and " + std::to_string(p.size()) +
+                      " pidxs; expected the same number of both");
     }
-    // Checked at once: one name a million times is a small pickle.
-    if (!seen.insert(cid).second) {
-      throw DataError(where + ": " + quote(cid) + " is there twice");
-    }
-    const size_t end = cid.size();
-    return root_ + "/ims/" + cid.substr(end - 2) + "/" +
-           cid.substr(end - 4, 2) + "/" + cid.substr(end - 6, 2) + "/" + cid;
-  }
-
-  /// A list of whole numbers, Python's or NumPy's, or an array of them.
-  static std::vector<int64_t> read_numbers(const Pickle& pickle,
-                                           const PickleNode& node,
-                                           const std::string& where) {
-    if (is_numpy(pickle, node)) {
-      return checked(array_numbers(numpy_view(pickle, node, where), where),
-                     where);
-    }
-    if (node.kind != Kind::kList && node.kind != Kind::kTuple) {
-      throw DataError(where + " is not a list");
-    }
-    std::vector<int64_t> numbers;
-    numbers.reserve(node.items.size());
-    for (const uint32_t number : node.items) {
-      const PickleNode& item = pickle.at(number);
-      if (item.kind == Kind::kInt) {
-        numbers.push_back(item.integer);
-      } else if (is_numpy(pickle, item)) {
-        const ArrayView value = numpy_view(pickle, item, where);
-        if (!value.shape.empty()) break;  // an array, no number
-        numbers.push_back(array_numbers(value, where).at(0));
+    for (size_t i = 0; i < q.size(); ++i) {
+      if (std::max(q[i], p[i]) >= images) {
+        throw DataError(where + " qidxs or pidxs[" + std::to_string(i) +
+                        "] holds " + std::to_string(std::max(q[i], p[i])) +
+                        ", and there are " + std::to_string(images) +
+                        " images");
       }
+      if (q[i] != p[i]) list_.pairs.push_back({first + q[i], first + p[i]});
     }
-    if (numbers.size() != node.items.size()) {
-      throw DataError(where + " holds something other than whole numbers");
-    }
-    return checked(std::move(numbers), where);
-  }
-
-  static std::vector<int64_t> array_numbers(const ArrayView& view,
-                                            const std::string& where) {
-    const auto copy = [&]<typename T>(T) {
-      std::vector<T> values(static_cast<size_t>(view.byte_size()) / sizeof(T));
-      if (!values.empty()) {
-        std::memcpy(values.data(), view.data, values.size() * sizeof(T));
-      }
-      return std::vector<int64_t>(values.begin(), values.end());
-    };
-    if (view.dtype == DType::kI32) return copy(int32_t{});
-    if (view.dtype == DType::kI64) return copy(int64_t{});
-    throw DataError(where + " holds something other than whole numbers");
-  }
-
-  static std::vector<int64_t> checked(std::vector<int64_t> clusters,
-                                      const std::string& where) {
-    constexpr int64_t kMax = int64_t{1} << 40;
-    for (const int64_t cluster : clusters) {
-      if (cluster >= 0 && cluster <= kMax) continue;
-      throw DataError(where + " holds " + std::to_string(cluster) +
-                      ", expected 0 or more");
-    }
-    return clusters;
   }
 
   std::string root_;
@@ -169,6 +122,10 @@ void Sfm120kOptions::describe(OptionSet& set) {
   set.add("path", path,
           "The folder with retrieval-SfM-120k.pkl and the pictures in ims/.")
       .not_empty();
+  set.add("validation", validation,
+          "The validation split: clusters, `val` of the list; or queries, with "
+          "the lists of right answers in retrieval-SfM-120k-val-eccv2020.pkl.")
+      .choices({"clusters", "queries"});
 }
 
 Sfm120kDataSet::Sfm120kDataSet(Options options)

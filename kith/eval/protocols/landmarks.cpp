@@ -33,41 +33,65 @@ EvalTask list_task(const ImageList& list, Split split, const char* name) {
   return task;
 }
 
-}  // namespace
-
-std::vector<EvalTask> RevisitedProtocol::tasks(const ImageList& list,
-                                               Split split) const {
+/// Queries with lists of right answers, and the whole gallery, of a split.
+struct ListedQueries {
   EvalTask task;
+  std::vector<QueryTruth> truths;  ///< Positions in the gallery.
+};
+
+ListedQueries listed_queries(const ImageList& list, Split split,
+                             const std::string& protocol,
+                             const std::string& example) {
+  ListedQueries found;
+  EvalTask& task = found.task;
   for (int64_t i : list.of_split(split)) {
     if (item_at(list, i).is_gallery) task.gallery.push_back(i);
   }
-  std::vector<QueryTruth> truths;
   for (const QueryTruth& truth : list.truths) {
     if (item_at(list, truth.query).split != split) continue;
     task.queries.push_back(truth.query);
     const auto place = [&](const std::vector<int64_t>& answers) {
       return in_gallery(answers, truth.query, task.gallery, list);
     };
-    truths.push_back(
+    found.truths.push_back(
         {truth.query, place(truth.easy), place(truth.hard), place(truth.junk)});
   }
-  if (truths.empty()) {
-    throw DataError(std::string("protocol 'revisited' needs lists of right "
-                                "answers, and the ") +
-                    split_name(split) +
-                    " split has none; use the data set 'revisited' and its "
-                    "split 'test'");
+  if (found.truths.empty()) {
+    throw DataError("protocol '" + protocol +
+                    "' needs lists of right answers, and the " +
+                    split_name(split) + " split has none; use " + example);
   }
+  return found;
+}
+
+}  // namespace
+
+std::vector<EvalTask> RevisitedProtocol::tasks(const ImageList& list,
+                                               Split split) const {
+  ListedQueries found =
+      listed_queries(list, split, "revisited",
+                     "the data set 'revisited' and its split 'test'");
   std::vector<EvalTask> tasks;
   for (const char* setting : kRevisitedSettings) {
-    task.name = setting;
-    task.lists = revisited_lists(truths, setting);
-    tasks.push_back(task);
+    found.task.name = setting;
+    found.task.lists = revisited_lists(found.truths, setting);
+    tasks.push_back(found.task);
   }
   return tasks;
 }
 
 KITH_REGISTER(protocol_registry(), "revisited", RevisitedProtocol);
+
+std::vector<EvalTask> ListedProtocol::tasks(const ImageList& list,
+                                            Split split) const {
+  ListedQueries found =
+      listed_queries(list, split, "listed",
+                     "data with such, as 'sfm120k' with 'validation: queries'");
+  found.task.lists = revisited_lists(found.truths, "medium");
+  return {std::move(found.task)};
+}
+
+KITH_REGISTER(protocol_registry(), "listed", ListedProtocol);
 
 std::vector<EvalTask> GldV2Protocol::tasks(const ImageList& list,
                                            Split split) const {
