@@ -39,43 +39,37 @@ Json json_of_trial(const Trial& trial, const TrialResult& result) {
                                          : "to do"}};
   if (result.ended && !result.diverged) {
     json["value"] = result.value;  // null if it is NaN
-    json["epoch"] = result.epoch;
+    if (result.epoch > 0) json["epoch"] = result.epoch;
   }
   return json;
 }
 
 const std::string& metric_of(const SearchResult& search) {
-  return search.trials.front().config.find("eval")->find("best")->scalar;
+  return search.trials.front()
+      .trainings.front()
+      .config.find("eval")
+      ->find("best")
+      ->scalar;
 }
 
-}  // namespace
-
-std::vector<Trial> trials_of(const Study& study, const StudyRun& run) {
-  const std::string combination =
-      run.folder.substr(0, run.folder.rfind("seed-"));
-  std::vector<Trial> trials;
-  for (TrialValues& values : search_trials(*study.search)) {
-    Trial trial;
-    trial.folder =
-        combination + "search/trial-" + std::to_string(trials.size() + 1);
-    ConfigNode user = run.config;
-    for (const auto& [key, value] : values) {
-      merge_config(user, config_of_key(key, value));
-    }
-    set_key(user, "train.seed", std::to_string(study.search->seed));
-    set_key(user, "train.final", "false");
-    if (!study.search->metric.empty()) {
-      set_key(user, "eval.best", study.search->metric);
-    }
-    trial.config = complete_config(user).tree;
-    trial.values = std::move(values);
-    trials.push_back(std::move(trial));
+/// The trainings of a trial, whose configuration `user` is but for the fold.
+std::vector<TrialTraining> trainings_of(const Study& study,
+                                        const std::string& folder,
+                                        const ConfigNode& user) {
+  if (study.folds == 0) return {{folder, complete_config(user).tree}};
+  std::vector<TrialTraining> trainings;
+  for (int64_t fold = 1; fold <= study.folds; ++fold) {
+    ConfigNode config = user;
+    set_key(config, "train.folds", std::to_string(study.folds));
+    set_key(config, "train.fold", std::to_string(fold));
+    trainings.push_back(
+        {RunFolder(folder).fold(fold).path(), complete_config(config).tree});
   }
-  return trials;
+  return trainings;
 }
 
-TrialResult read_trial(const Trial& trial, const std::string& out) {
-  const RunFolder folder(out + "/" + trial.folder);
+/// How a training of a trial ended.
+TrialResult read_training(const RunFolder& folder) {
   TrialResult result;
   result.value = NAN;
   if (!folder.is_finished()) {
@@ -102,6 +96,48 @@ TrialResult read_trial(const Trial& trial, const std::string& out) {
   return result;
 }
 
+}  // namespace
+
+std::vector<Trial> trials_of(const Study& study, const StudyRun& run) {
+  const std::string combination =
+      run.folder.substr(0, run.folder.rfind("seed-"));
+  std::vector<Trial> trials;
+  for (TrialValues& values : search_trials(*study.search)) {
+    Trial trial;
+    trial.folder =
+        combination + "search/trial-" + std::to_string(trials.size() + 1);
+    ConfigNode user = run.config;
+    for (const auto& [key, value] : values) {
+      merge_config(user, config_of_key(key, value));
+    }
+    set_key(user, "train.seed", std::to_string(study.search->seed));
+    if (study.folds == 0) set_key(user, "train.final", "false");
+    if (!study.search->metric.empty()) {
+      set_key(user, "eval.best", study.search->metric);
+    }
+    trial.trainings = trainings_of(study, trial.folder, user);
+    trial.values = std::move(values);
+    trials.push_back(std::move(trial));
+  }
+  return trials;
+}
+
+TrialResult read_trial(const Trial& trial, const std::string& out) {
+  if (trial.trainings.size() == 1) {
+    return read_training(RunFolder(out + "/" + trial.trainings[0].folder));
+  }
+  TrialResult mean;
+  mean.ended = true;
+  for (const TrialTraining& training : trial.trainings) {
+    const TrialResult one =
+        read_training(RunFolder(out + "/" + training.folder));
+    mean.ended &= one.ended;
+    mean.diverged |= one.diverged;
+    mean.value += one.value / static_cast<double>(trial.trainings.size());
+  }
+  return mean;
+}
+
 SearchResult search_result(const Study& study, const StudyRun& run,
                            const std::string& out) {
   SearchResult search;
@@ -123,13 +159,20 @@ SearchResult search_result(const Study& study, const StudyRun& run,
   return search;
 }
 
+StudyRun with_chosen_values(const StudyRun& run, const SearchResult& search) {
+  StudyRun chosen = run;
+  const auto best = static_cast<size_t>(search.best);
+  for (const auto& [key, value] : search.trials[best].values) {
+    merge_config(chosen.config, config_of_key(key, value));
+  }
+  return chosen;
+}
+
 ConfigNode chosen_config(const StudyRun& run, const SearchResult& search) {
   const auto best = static_cast<size_t>(search.best);
-  ConfigNode user = run.config;
-  for (const auto& [key, value] : search.trials[best].values) {
-    merge_config(user, config_of_key(key, value));
-  }
-  return final_config(complete_config(user), search.results[best].epoch).tree;
+  return final_config(complete_config(with_chosen_values(run, search).config),
+                      search.results[best].epoch)
+      .tree;
 }
 
 std::string search_json(const Study& study,
@@ -176,7 +219,7 @@ TextTable search_choices(const Study& study,
     }
     const TrialResult& result = search.results[best];
     row.push_back(std::to_string(best + 1));
-    row.push_back(std::to_string(result.epoch));
+    row.push_back(result.epoch > 0 ? std::to_string(result.epoch) : "-");
     row.push_back(format_metric(metric_of(search), result.value));
     table.rows.push_back(std::move(row));
   }

@@ -9,12 +9,18 @@
 
 namespace kith {
 
-/// A trial of a search: a training on part of the training classes, judged on
-/// the held-out ones.
+/// A training on part of the training classes.
+struct TrialTraining {
+  std::string folder;  ///< Below the study's.
+  ConfigNode config;   ///< What `kith train` is given.
+};
+
+/// A trial of a search: trained on part of the training classes, judged on the
+/// held-out ones. With folds once for each, judged by the mean.
 struct Trial {
   TrialValues values;
   std::string folder;  ///< Below the study's: "margin/search/trial-1".
-  ConfigNode config;   ///< What `kith train` is given.
+  std::vector<TrialTraining> trainings;  ///< One in the folder, or a fold each.
 };
 
 /// The trials of a combination. `run` is any run of it.
@@ -25,7 +31,7 @@ struct TrialResult {
   bool ended = false;
   bool diverged = false;  ///< NaN: it ended without a value.
   double value = 0.0;     ///< The best on held-out classes; NaN if undefined.
-  int64_t epoch = 0;      ///< Of the best value.
+  int64_t epoch = 0;  ///< Of the best value; 0 with folds: each has its own.
 };
 
 /// Reads it from the trial's folder. DataError if a file there is broken.
@@ -49,6 +55,10 @@ SearchResult search_result(const Study& study, const StudyRun& run,
 /// The training that follows a search: the values of the best trial, all
 /// training classes, as many epochs as were best there.
 ConfigNode chosen_config(const StudyRun& run, const SearchResult& search);
+
+/// The run with the values of the best trial, and nothing else changed: for
+/// folds, which are held out from the trainings that follow, too.
+StudyRun with_chosen_values(const StudyRun& run, const SearchResult& search);
 
 /// search.json: a list with the trials and the choice of each combination.
 std::string search_json(const Study& study,

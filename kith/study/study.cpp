@@ -131,10 +131,11 @@ ConfigNode checked_config(const Study& study, const StudyRun& run) {
 /// A search must not look at the test split.
 void check_search(const SearchSpace& search, const RunConfig& config) {
   const std::string where = search.where.empty() ? "" : search.where + ": ";
-  if (config.train.validation == 0) {
+  if (!config.train.holds_out()) {
     throw ConfigError(where +
-                      "'study.search' needs 'train.validation', such as 0.5: "
-                      "trials are judged on held-out training classes");
+                      "'study.search' needs 'train.validation', such as 0.5, "
+                      "or 'study.folds': trials are judged on held-out "
+                      "training classes");
   }
   if (config.eval.split != "auto" && config.eval.split != "validation") {
     throw ConfigError(where + "'study.search' needs 'eval.split: auto', not '" +
@@ -265,7 +266,6 @@ Study load_study(const std::string& path,
     study.skip.push_back(read_skip(study, row));
   }
   if (const ConfigNode* search = section.find("search")) {
-    if (study.folds > 0) fail_at(*search, "a study has 'folds' or 'search'");
     study.search = read_search_space(*search);
   }
   study.figures.kind = ConfigNode::Kind::kList;

@@ -99,16 +99,26 @@ void add_folds(const Study& study, const StudyRun& run, const std::string& out,
 void add_trials(const SearchResult& search, const std::string& out,
                 std::vector<StudyTask>& tasks) {
   for (size_t t = 0; t < search.trials.size(); ++t) {
-    tasks.push_back(
-        training(search.trials[t].folder, search.trials[t].config, out));
-    if (search.results[t].ended) tasks.back().state = TaskState::kDone;
+    for (const TrialTraining& one : search.trials[t].trainings) {
+      tasks.push_back(training(one.folder, one.config, out));
+      // It is not tried again where it ended in NaN.
+      if (search.results[t].ended ||
+          RunFolder(out + "/" + one.folder).has_diverged()) {
+        tasks.back().state = TaskState::kDone;
+      }
+    }
   }
 }
 
-void add_chosen(const StudyRun& run, const SearchResult& search,
-                const std::string& out, std::vector<StudyTask>& tasks) {
+void add_chosen(const Study& study, const StudyRun& run,
+                const SearchResult& search, const std::string& out,
+                std::vector<StudyTask>& tasks) {
   if (search.best >= 0) {
-    tasks.push_back(training(run.folder, chosen_config(run, search), out));
+    if (study.folds > 0) {
+      add_folds(study, with_chosen_values(run, search), out, tasks);
+    } else {
+      tasks.push_back(training(run.folder, chosen_config(run, search), out));
+    }
     return;
   }
   StudyTask task;
@@ -170,13 +180,13 @@ std::vector<StudyTask> study_tasks(const Study& study,
   const std::vector<SearchResult> searches = search_results(study, runs, out);
   for (const SearchResult& search : searches) add_trials(search, out, tasks);
   for (const StudyRun& run : runs) {
-    if (study.folds > 0) {
-      add_folds(study, run, out, tasks);
-    } else if (study.search) {
+    if (study.search) {
       const auto search = std::find_if(
           searches.begin(), searches.end(),
           [&](const SearchResult& s) { return s.labels == run.labels; });
-      add_chosen(run, *search, out, tasks);
+      add_chosen(study, run, *search, out, tasks);
+    } else if (study.folds > 0) {
+      add_folds(study, run, out, tasks);
     } else {
       tasks.push_back(
           training(run.folder, complete_config(run.config).tree, out));

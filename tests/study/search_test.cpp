@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "kith/core/error.h"
+#include "kith/core/file.h"
+#include "kith/study/tasks.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
 
@@ -106,7 +108,7 @@ TEST_F(Search, ATrialTrainsOnPartOfTheClassesAlone) {
   ASSERT_EQ(trials.size(), 3u);
   EXPECT_EQ(trials[2].folder, "search/trial-3");
   const auto at = [&](const char* section, const char* key) {
-    return trials[2].config.find(section)->find(key)->scalar;
+    return trials[2].trainings.at(0).config.find(section)->find(key)->scalar;
   };
   EXPECT_EQ(at("loss", "t1"), "2");
   EXPECT_EQ(at("train", "final"), "false");
@@ -219,7 +221,106 @@ TEST_F(Search, AnythingButHeldOutClassesIsRefused) {
   refused("eval.split=test", "eval.split", "held-out");
   refused("study.search.metric=nmi", "'nmi'", "map_at_r");
   refused("study.search.space={loss.t9: [1]}", "loss.t9");
-  refused("study.folds=4", "'folds' or 'search'");
+  refused("study.folds=4", "train.folds", "train.validation");
+}
+
+/// The same with two folds, as in "A Metric Learning Reality Check".
+class FoldSearch : public Search {
+ protected:
+  Study load_folds() const {
+    load();
+    return load_study(folder_.file("s.yaml"),
+                      {"study.folds=2", "train.validation=0"});
+  }
+
+  void finish_fold(int trial, int fold, const std::string& value) const {
+    const std::string place = "out/search/trial-" + std::to_string(trial) +
+                              "/fold-" + std::to_string(fold);
+    std::filesystem::create_directories(folder_.file(place));
+    folder_.write(place + "/metrics.json",
+                  R"({"split": "validation", "best": {"value": )" + value +
+                      R"(, "epoch": 3}})");
+  }
+};
+
+TEST_F(FoldSearch, ATrialTrainsOnEachFold) {
+  const Study study = load_folds();
+  const std::vector<Trial> trials = trials_of(study, study_runs(study)[0]);
+  ASSERT_EQ(trials.size(), 3u);
+  ASSERT_EQ(trials[1].trainings.size(), 2u);
+  const TrialTraining& second = trials[1].trainings[1];
+  EXPECT_EQ(second.folder, "search/trial-2/fold-2");
+  EXPECT_EQ(second.config.find("train")->find("folds")->scalar, "2");
+  EXPECT_EQ(second.config.find("train")->find("fold")->scalar, "2");
+  EXPECT_EQ(second.config.find("train")->find("seed")->scalar, "2");
+  EXPECT_EQ(second.config.find("loss")->find("t1")->scalar, "1");
+}
+
+TEST_F(FoldSearch, TakesTheBestMeanOverTheFolds) {
+  const Study study = load_folds();
+  const StudyRun run = study_runs(study)[0];
+  const std::string out = folder_.file("out");
+  finish_fold(1, 1, "0.5");
+  finish_fold(1, 2, "0.1");
+  finish_fold(2, 1, "0.3");
+  finish_fold(2, 2, "0.4");
+  finish_fold(3, 1, "0.9");
+  EXPECT_FALSE(search_result(study, run, out).ended);
+  std::filesystem::create_directories(out + "/search/trial-3/fold-2");
+  folder_.write("out/search/trial-3/fold-2/diverged.txt", "NaN\n");
+  const SearchResult search = search_result(study, run, out);
+  EXPECT_TRUE(search.ended);
+  EXPECT_TRUE(search.results[2].diverged);
+  ASSERT_EQ(search.best, 1);
+  EXPECT_DOUBLE_EQ(search.results[1].value, 0.35);
+  // Each fold of the trainings that follow chooses its own epoch.
+  const StudyRun chosen = with_chosen_values(run, search);
+  EXPECT_EQ(chosen.config.find("loss")->find("t1")->scalar, "1");
+  EXPECT_EQ(chosen.config.find("train")->find("seed")->scalar, "4");
+  EXPECT_EQ(chosen.config.find("train")->find("stop_epoch"), nullptr);
+  const auto json = nlohmann::json::parse(search_json(study, {search}));
+  EXPECT_FALSE(json.at(0).at("chosen").contains("epoch"));
+  EXPECT_EQ(search_table(study, {search}),
+            "| loss.t1 | trial | epoch | held-out |\n"
+            "|---|---|---|---|\n"
+            "| 1 | 2 | - | 35.00 |\n");
+}
+
+TEST_F(FoldSearch, TheTrainingsThatFollowAreOfFoldsToo) {
+  const Study study = load_folds();
+  const std::vector<StudyRun> runs = study_runs(study);
+  const std::string out = folder_.file("out");
+  const auto names = [&] {
+    std::vector<std::string> all;
+    for (const StudyTask& task : study_tasks(study, runs, out)) {
+      all.push_back(task.folder + ": " + state_name(task.state));
+    }
+    return all;
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(names(),
+              ElementsAre("search/trial-1/fold-1: to do",
+                          "search/trial-1/fold-2: to do",
+                          "search/trial-2/fold-1: to do",
+                          "search/trial-2/fold-2: to do",
+                          "search/trial-3/fold-1: to do",
+                          "search/trial-3/fold-2: to do", "seed-4: waiting"));
+  for (const StudyTask& task : study_tasks(study, runs, out)) {
+    if (task.state != TaskState::kToDo) continue;
+    std::filesystem::create_directories(out + "/" + task.folder);
+    write_file_atomically(task_config_path(out + "/" + task.folder),
+                          to_yaml(task.config));
+  }
+  for (int trial = 1; trial <= 3; ++trial) {
+    for (int fold = 1; fold <= 2; ++fold) finish_fold(trial, fold, "0.5");
+  }
+  const auto after = study_tasks(study, runs, out);
+  ASSERT_EQ(after.size(), 9u);
+  EXPECT_EQ(after[6].folder, "seed-4/fold-1");
+  EXPECT_EQ(after[6].state, TaskState::kToDo);
+  EXPECT_EQ(after[6].config.find("loss")->find("t1")->scalar, "0.5");
+  EXPECT_TRUE(after[8].joins_folds);
+  EXPECT_EQ(after[8].state, TaskState::kWaiting);
 }
 
 }  // namespace
