@@ -71,7 +71,8 @@ def code_lines(text):
 # The program's flags are not the library's: its messages say "option 'out'",
 # which the program prints as --out. These start programs.
 FLAG = re.compile(r'(?<![\w<!-])--[a-z][a-z-]*')
-STARTS_PROGRAM = {"kith/study/sweep.cpp", "kith/distributed/mpirun.cpp"}
+STARTS_PROGRAM = {"kith/study/evaluation.cpp", "kith/study/sweep.cpp",
+                  "kith/distributed/mpirun.cpp"}
 
 
 def check_messages(path, text, errors):

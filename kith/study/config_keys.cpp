@@ -62,6 +62,12 @@ void add_sections_of_study(std::vector<ConfigSection>& all) {
                  axis_options(),
                  {},
                  ""});
+  all.push_back({"study.evaluations[]",
+                 "Evaluations that follow each training, as kith eval makes "
+                 "them; each needs a `name`.",
+                 evaluation_options(),
+                 {},
+                 ""});
   all.push_back({"study.search",
                  "A search for good values before the trainings. It has a "
                  "`space`: a map from keys to lists of values or to ranges.",

@@ -31,6 +31,18 @@ std::map<std::string, double> numbers_of(const StoredEval& eval) {
   return numbers;
 }
 
+/// The mean of metrics; nothing where one is missing.
+void add_average(const StudyAverage& average,
+                 std::map<std::string, double>& metrics) {
+  double sum = 0;
+  for (const std::string& name : average.metrics) {
+    const auto found = metrics.find(name);
+    if (found == metrics.end()) return;
+    sum += found->second;
+  }
+  metrics[average.name] = sum / static_cast<double>(average.metrics.size());
+}
+
 }  // namespace
 
 std::vector<double> StudyResults::values(const Labels& labels,
@@ -97,7 +109,13 @@ StudyResults read_results(const Study& study, const std::string& out) {
   for (const StudyRun& run : study_runs(study)) {
     const std::string folder = out + "/" + run.folder;
     if (!RunFolder(folder).is_finished()) continue;
-    results.runs.push_back(read_run_result(run, folder));
+    RunResult& result = results.runs.emplace_back(read_run_result(run, folder));
+    for (const StudyEvaluation& evaluation : study.evaluations) {
+      if (is_evaluated(evaluation, folder)) add_evaluation(evaluation, result);
+    }
+    for (const StudyAverage& average : study.averages) {
+      add_average(average, result.metrics);
+    }
   }
   return results;
 }

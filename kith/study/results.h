@@ -29,6 +29,8 @@ struct RunResult {
   /// Shares. Of the last evaluation; where validation images chose a network,
   /// of that one's test.
   std::map<std::string, double> metrics;
+  /// Of metrics of `study.evaluations`: 95%, over the queries.
+  std::map<std::string, Interval> intervals = {};
   std::vector<CurvePoint> curve;  ///< All evaluations.
 };
 
@@ -68,8 +70,8 @@ RunMetrics read_metrics_to_train_again(const RunFolder& folder);
 /// not such.
 RunResult read_run_result(const StudyRun& run, const std::string& folder);
 
-/// The results of all finished runs of a study in `out`. `study` must outlive
-/// them.
+/// The results of all finished runs of a study in `out`, with those of its
+/// evaluations that are made, and its averages. `study` must outlive them.
 StudyResults read_results(const Study& study, const std::string& out);
 
 /// Whether a metric is a share, which is printed in percent.

@@ -80,7 +80,7 @@ PublishedRow read_published_row(const Study& study, const ConfigNode& row) {
       result.labels[a] = label_at(study.axes[a], node);
       continue;
     }
-    if (!is_metric(key)) {
+    if (!is_metric(study.kind(key))) {
       std::vector<std::string> known = study.axis_names();
       known.insert(known.end(), study.metrics.begin(), study.metrics.end());
       throw_unknown(node.where, "axis or metric", key, known);
@@ -174,6 +174,54 @@ std::vector<std::string> check_runs(const Study& study) {
   return names;
 }
 
+/// Whether a metric is one of an evaluation that follows: "corrupted/map".
+bool is_of_evaluation(const Study& study, const std::string& name) {
+  return is_metric(name) &&
+         std::any_of(study.evaluations.begin(), study.evaluations.end(),
+                     [&](const StudyEvaluation& evaluation) {
+                       return name.starts_with(evaluation.name + "/");
+                     });
+}
+
+/// ConfigError unless some run measures it.
+void check_measured(const Study& study, const ConfigNode* node,
+                    const std::string& key, const std::string& name,
+                    const std::vector<std::string>& computed) {
+  if (is_of_evaluation(study, name)) return;
+  if (std::count(computed.begin(), computed.end(),
+                 MetricName::parse(name).metric())) {
+    return;
+  }
+  throw_unknown(node == nullptr ? "" : node->where,
+                "metric in '" + key + "', not in 'eval.metrics':", name,
+                computed);
+}
+
+/// The map `study.averages`, whose metrics must be measured.
+void read_averages(const ConfigNode& section,
+                   const std::vector<std::string>& computed, Study& study) {
+  const ConfigNode* node = section.find("averages");
+  if (node == nullptr) return;
+  if (!node->is_map()) {
+    fail_at(*node,
+            "'study.averages' must map names to lists of metrics, such as "
+            "{Avg: [recall_any@1, recall_any@2]}");
+  }
+  for (const auto& [name, list] : node->entries) {
+    const std::string key = "study.averages." + name;
+    StudyAverage average = {name, {}};
+    for (const ConfigNode& item : list_at(*node, name.c_str(), key)) {
+      check_measured(study, &item, key, item.scalar, computed);
+      average.metrics.push_back(item.scalar);
+    }
+    if (average.metrics.empty()) fail_at(list, "'" + key + "' names no metric");
+    if (is_metric(name)) {
+      fail_at(list, "'" + key + "' has the name of a metric; choose another");
+    }
+    study.averages.push_back(std::move(average));
+  }
+}
+
 /// Without `metrics` all that are computed. Of folds each metric is there
 /// twice.
 void complete_metrics(const ConfigNode& section,
@@ -184,13 +232,8 @@ void complete_metrics(const ConfigNode& section,
   }
   std::vector<std::string> all;
   for (const std::string& name : study.metrics) {
-    if (!std::count(computed.begin(), computed.end(),
-                    MetricName::parse(name).metric())) {
-      const ConfigNode* node = section.find("metrics");
-      throw_unknown(node == nullptr ? "" : node->where,
-                    "metric in 'study.metrics', not in 'eval.metrics':", name,
-                    computed);
-    }
+    check_measured(study, section.find("metrics"), "study.metrics", name,
+                   computed);
     const bool both = study.folds > 0 && MetricName::parse(name).part.empty();
     if (both) {
       all.push_back("separated/" + name);
@@ -200,6 +243,9 @@ void complete_metrics(const ConfigNode& section,
     }
   }
   study.metrics = all;
+  for (const StudyAverage& average : study.averages) {
+    study.metrics.push_back(average.name);
+  }
 }
 
 void describe_plain(Study& study, OptionSet& set) {
@@ -217,7 +263,8 @@ void read_plain(const ConfigNode& section, Study& study) {
   OptionSet set;
   describe_plain(study, set);
   set.read(section, "study",
-           {"axes", "skip", "published", "figures", "search"});
+           {"axes", "skip", "published", "figures", "search", "averages",
+            "evaluations"});
   std::vector<int64_t> seeds = study.seeds;
   std::sort(seeds.begin(), seeds.end());
   const auto twice = std::adjacent_find(seeds.begin(), seeds.end());
@@ -246,6 +293,7 @@ Study load_study(const std::string& path,
                  const std::string& from) {
   Study study;
   study.name = std::filesystem::path(path).stem().string();
+  study.beside = std::filesystem::path(path).parent_path().string();
   study.base = load_config(path);
   for (const std::string& text : overrides) {
     apply_override(study.base, text, from);
@@ -270,7 +318,16 @@ Study load_study(const std::string& path,
   }
   study.figures.kind = ConfigNode::Kind::kList;
   study.figures.items = list_at(section, "figures", "study.figures");
-  complete_metrics(section, check_runs(study), study);
+  study.evaluations =
+      read_evaluations(list_at(section, "evaluations", "study.evaluations"));
+  if (study.folds > 0 && !study.evaluations.empty()) {
+    fail_at(*section.find("evaluations"),
+            "a study has 'folds' or 'evaluations': networks of folds are "
+            "scored together");
+  }
+  const std::vector<std::string> computed = check_runs(study);
+  read_averages(section, computed, study);
+  complete_metrics(section, computed, study);
   read_published(section, study);
   return study;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kith/core/config.h"
+#include "kith/study/evaluation.h"
 #include "kith/study/search_space.h"
 
 namespace kith {
@@ -32,6 +33,12 @@ struct PublishedRow {
   std::map<std::string, double> percent;
 };
 
+/// A column that is the mean of others, an entry of `study.averages`.
+struct StudyAverage {
+  std::string name;                  ///< "Avg"
+  std::vector<std::string> metrics;  ///< Of one kind: the first says which.
+};
+
 /// One training of a study.
 struct StudyRun {
   Labels labels;
@@ -53,6 +60,7 @@ struct StudyRun {
 ///           values: {without: {}, with: {loss: {simix: true}}}
 ///       skip: [{t1: 10, SiMix: with}]     # but these
 ///       metrics: [recall_any@1]           # columns of the table
+///       averages: {Avg: [recall_any@1, recall_any@2]}   # and of means
 ///       published:
 ///         source: "Patel et al., CVPR 2022, Figure 4"
 ///         rows: [{t1: 1, SiMix: with, recall_any@1: 88.2}]
@@ -63,9 +71,11 @@ struct StudyRun {
 /// label; one without has a map from labels to what is laid over. Without axes
 /// there is one combination. `folds` trains each run that many times, on
 /// class-disjoint folds (kith/study/folds.h); `search` finds values on held-out
-/// training classes first (kith/study/search_space.h).
+/// training classes first (kith/study/search_space.h); `evaluations` follow
+/// each training (kith/study/evaluation.h).
 struct Study {
-  std::string name;  ///< Of the file, without folder and ending.
+  std::string name;    ///< Of the file, without folder and ending.
+  std::string beside;  ///< The folder of the file; empty: here.
   std::string title;
   ConfigNode source;  ///< The whole configuration, with its title.
   ConfigNode base;    ///< The configuration without `study`.
@@ -73,6 +83,8 @@ struct Study {
   std::vector<int64_t> seeds;
   std::vector<Labels> skip;  ///< An empty label stands for any.
   std::vector<std::string> metrics;
+  std::vector<StudyAverage> averages;
+  std::vector<StudyEvaluation> evaluations;
   std::vector<PublishedRow> published;
   std::string published_source;
   ConfigNode figures;  ///< A list; read by kith/study/figure.h.
@@ -82,6 +94,10 @@ struct Study {
   /// The axis of this name; -1 if there is none.
   int64_t axis(const std::string& name) const;
   std::vector<std::string> axis_names() const;
+
+  /// The metric that says what kind of number a column has: itself, or the
+  /// first of those that it is the mean of.
+  const std::string& kind(const std::string& column) const;
 };
 
 /// Whether a configuration has a section `study`.

@@ -210,6 +210,7 @@ std::string study_curves_html(const StudyResults& results,
   rows.resize(std::min(rows.size(), kMostCurves));
   std::string first, others;
   for (const std::string& metric : study.metrics) {
+    if (study.kind(metric) != metric) continue;  // only known at the end
     const std::string chart = metric_curves(results, rows, metric);
     (first.empty() ? first : others) += chart;
   }

@@ -99,7 +99,7 @@ class PageOfStudy {
 
  private:
   std::string shown(const std::string& metric, double value) const {
-    return metric_text(value, metric_is_share(metric));
+    return metric_text(value, metric_is_share(study_.kind(metric)));
   }
 
   std::string lead(const StudyPage& page) const {
@@ -121,7 +121,8 @@ class PageOfStudy {
   std::string spread_text(const std::string& metric,
                           const Spread& spread) const {
     return plus_minus_text(spread.mean, spread.half_width,
-                           metric_is_share(metric), " ± ", MetricStyle());
+                           metric_is_share(study_.kind(metric)), " ± ",
+                           MetricStyle());
   }
 
   /// The mean of a metric before training; NaN if it is not known.
@@ -142,7 +143,7 @@ class PageOfStudy {
   /// What stands below a mean, a line each.
   std::string cell_note(const Labels& labels, const std::string& metric,
                         const StudyCell& cell) const {
-    const bool is_share = metric_is_share(metric);
+    const bool is_share = metric_is_share(study_.kind(metric));
     std::string text;
     const auto add = [&text](const std::string& line) {
       text += (text.empty() ? "" : "\n") + line;

@@ -61,6 +61,13 @@ std::vector<std::string> Study::axis_names() const {
   return names;
 }
 
+const std::string& Study::kind(const std::string& column) const {
+  for (const StudyAverage& average : averages) {
+    if (average.name == column) return average.metrics.front();
+  }
+  return column;
+}
+
 std::vector<StudyRun> study_runs(const Study& study) {
   std::vector<StudyRun> runs;
   for (const std::vector<size_t>& places : combinations(study)) {

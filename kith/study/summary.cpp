@@ -13,7 +13,7 @@ namespace {
 void mark_best(const Study& study, StudySummary& summary) {
   if (summary.rows.size() < 2) return;
   for (size_t m = 0; m < study.metrics.size(); ++m) {
-    const Better better = better_of(study.metrics[m]);
+    const Better better = better_of(study.kind(study.metrics[m]));
     StudyCell* best = nullptr;
     bool has_intervals = true;
     for (StudyRow& row : summary.rows) {
@@ -25,6 +25,21 @@ void mark_best(const Study& study, StudySummary& summary) {
     }
     if (best != nullptr && has_intervals) best->best = true;
   }
+}
+
+/// The interval of a metric of the only run of a combination.
+std::optional<Interval> only_interval(const StudyResults& results,
+                                      const Labels& labels,
+                                      const std::string& metric) {
+  std::optional<Interval> interval;
+  int64_t runs = 0;
+  for (const RunResult& run : results.runs) {
+    if (run.labels != labels) continue;
+    ++runs;
+    const auto found = run.intervals.find(metric);
+    if (found != run.intervals.end()) interval = found->second;
+  }
+  return runs == 1 ? interval : std::nullopt;
 }
 
 /// Runs of one study may differ, for an axis may be the data.
@@ -68,6 +83,7 @@ StudySummary summarise(const StudyResults& results) {
     for (size_t m = 0; m < study.metrics.size(); ++m) {
       StudyCell cell;
       cell.spread = spread_of(results.values(run.labels, study.metrics[m]));
+      cell.interval = only_interval(results, run.labels, study.metrics[m]);
       if (published != nullptr && published->percent.count(study.metrics[m])) {
         cell.published = published->percent.at(study.metrics[m]);
         summary.has_published[m] = true;

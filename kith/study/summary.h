@@ -11,6 +11,8 @@ namespace kith {
 /// A metric of a combination.
 struct StudyCell {
   Spread spread;
+  /// Over the queries, where there is one run and it was evaluated so.
+  std::optional<Interval> interval = {};
   std::optional<double> published;  ///< In percent, if it is a share.
   bool best = false;
 };

@@ -79,6 +79,12 @@ class Sweep {
     std::vector<std::string> words = options_.program;
     if (task.joins_folds) {
       words.insert(words.end(), {"folds", folder});
+    } else if (task.evaluation != nullptr) {
+      const std::string run = options_.out + "/" + task.run;
+      begin_evaluation(*task.evaluation, run);
+      words.insert(words.end(), {"eval", run, "--out", folder});
+      const auto own = task.evaluation->words(study_.beside);
+      words.insert(words.end(), own.begin(), own.end());
     } else {
       make_folders(folder);
       const std::string config = task_config_path(folder);
@@ -153,7 +159,8 @@ class Sweep {
           read_run_result(run, options_.out + "/" + folder);
       const auto found = result.metrics.find(metric);
       if (found == result.metrics.end()) return "";
-      return ": " + metric + " " + format_metric(metric, found->second);
+      return ": " + metric + " " +
+             format_metric(study_.kind(metric), found->second);
     }
     return "";
   }

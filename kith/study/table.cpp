@@ -20,6 +20,7 @@ using Json = nlohmann::ordered_json;
 
 /// "82.31 ± 0.45"; of two runs "82.31 (82.00, 82.62)", of one the value. The
 /// sign and the mark of the best are the format's.
+/// With an interval over queries "82.31 [81.50, 83.12]".
 std::string cell_text(const std::string& metric, const StudyCell& cell,
                       const std::string& plus_minus, const std::string& begin,
                       const std::string& end) {
@@ -27,6 +28,11 @@ std::string cell_text(const std::string& metric, const StudyCell& cell,
     return format_metric(metric, cell.spread.mean) + " (" +
            format_metric(metric, cell.spread.low) + ", " +
            format_metric(metric, cell.spread.high) + ")";
+  }
+  if (cell.interval) {
+    return format_metric(metric, cell.spread.mean) + " [" +
+           format_metric(metric, cell.interval->low) + ", " +
+           format_metric(metric, cell.interval->high) + "]";
   }
   const std::string text =
       plus_minus_text(cell.spread.mean, cell.spread.half_width,
@@ -54,8 +60,9 @@ TextTable text_table(const Study& study, const StudySummary& summary,
     words.push_back(std::to_string(row.runs));
     for (size_t m = 0; m < study.metrics.size(); ++m) {
       const StudyCell& cell = row.cells[m];
-      words.push_back(cell_text(study.metrics[m], cell, style.plus_minus,
-                                style.begin_best, style.end_best));
+      words.push_back(cell_text(study.kind(study.metrics[m]), cell,
+                                style.plus_minus, style.begin_best,
+                                style.end_best));
       if (!summary.has_published[m]) continue;
       words.push_back(cell.published ? format_number("%g", *cell.published)
                                      : "-");
@@ -70,9 +77,13 @@ std::string legend(const Study& study, const StudySummary& summary,
                    const std::string& plus_minus) {
   int64_t most = 0;
   bool has_two = false;
+  bool has_queries = false;
   for (const StudyRow& row : summary.rows) {
     most = std::max(most, row.runs);
     has_two |= row.runs == 2;
+    for (const StudyCell& cell : row.cells) {
+      has_queries |= cell.interval.has_value();
+    }
   }
   std::string text =
       most >= kLeastRunsOfInterval
@@ -85,6 +96,11 @@ std::string legend(const Study& study, const StudySummary& summary,
         "interval; ";
   }
   if (most == 1) text += "of one run each: another seed may change the order; ";
+  if (has_queries) {
+    text +=
+        "in brackets the 95% interval over the queries of one run, which says "
+        "nothing of other seeds; ";
+  }
   text += "shares in percent.";
   text[0] =
       static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
@@ -143,7 +159,7 @@ std::string study_csv(const StudyResults& results) {
     std::vector<std::string> words = row.labels;
     words.push_back(std::to_string(row.runs));
     for (size_t m = 0; m < study.metrics.size(); ++m) {
-      const bool is_share = metric_is_share(study.metrics[m]);
+      const bool is_share = metric_is_share(study.kind(study.metrics[m]));
       const StudyCell& cell = row.cells[m];
       words.push_back(csv_number(cell.spread.mean, is_share));
       words.push_back(csv_number(cell.spread.half_width, is_share));
@@ -182,6 +198,9 @@ std::string study_json(const StudyResults& results) {
                             {"seed", run.seed},
                             {"folder", run.folder},
                             {"metrics", run.metrics}});
+    for (const auto& [metric, interval] : run.intervals) {
+      json["runs"].back()["intervals"][metric] = {interval.low, interval.high};
+    }
   }
   if (!study.published_source.empty()) {
     json["published_source"] = study.published_source;

@@ -127,6 +127,23 @@ void add_chosen(const Study& study, const StudyRun& run,
   tasks.push_back(std::move(task));
 }
 
+void add_evaluations(const Study& study, const StudyRun& run,
+                     const std::string& out, std::vector<StudyTask>& tasks) {
+  const std::string folder = out + "/" + run.folder;
+  for (const StudyEvaluation& evaluation : study.evaluations) {
+    StudyTask task;
+    task.folder = evaluation.folder(run.folder);
+    task.evaluation = &evaluation;
+    task.run = run.folder;
+    if (!RunFolder(folder).is_finished()) {
+      task.state = TaskState::kWaiting;
+    } else if (is_evaluated(evaluation, folder)) {
+      task.state = TaskState::kDone;
+    }
+    tasks.push_back(std::move(task));
+  }
+}
+
 }  // namespace
 
 const char* state_name(TaskState state) {
@@ -191,6 +208,7 @@ std::vector<StudyTask> study_tasks(const Study& study,
       tasks.push_back(
           training(run.folder, complete_config(run.config).tree, out));
     }
+    add_evaluations(study, run, out, tasks);
   }
   return tasks;
 }

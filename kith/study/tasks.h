@@ -17,18 +17,23 @@ enum class TaskState {
 
 const char* state_name(TaskState state);
 
-/// A process that a study needs: a training, or the scoring of folds.
+/// A process that a study needs: a training, the scoring of folds, or an
+/// evaluation of a training.
 struct StudyTask {
   std::string folder;        ///< Below the study's; also the task's name.
   bool joins_folds = false;  ///< `kith folds`, otherwise `kith train`.
-  ConfigNode config;         ///< Of a training, with every default.
+  /// `kith eval` of the run in `run`; null: it is none.
+  const StudyEvaluation* evaluation = nullptr;
+  std::string run = {};  ///< Below the study's folder.
+  ConfigNode config;     ///< Of a training, with every default.
   TaskState state = TaskState::kToDo;
 };
 
 /// The tasks of some runs in the order they are begun, and how far they are by
 /// the files in `out`: of folds each run is trained on every fold and then
 /// scored; of a search every trial is trained, then the runs with the best
-/// values, which wait until then. ConfigError if a folder there holds a run
+/// values, which wait until then; evaluations follow each run. `study` must
+/// outlive them. ConfigError if a folder there holds a run
 /// of another configuration.
 std::vector<StudyTask> study_tasks(const Study& study,
                                    const std::vector<StudyRun>& runs,

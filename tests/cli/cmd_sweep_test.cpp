@@ -99,6 +99,51 @@ TEST_F(SweepCommand, TrainsEveryRunOnceHoweverManyAtATime) {
                  {"'train.epochs'", "rsk/seed-0", "--out"});
 }
 
+TEST_F(SweepCommand, EvaluatesEachRunAsItIsAsked) {
+  const std::string section =
+      "study:\n"
+      "  evaluations:\n"
+      "    - {name: spoiled, corruptions: [gaussian_noise, jpeg]}\n"
+      "    - {name: small, scales: [0.5]}\n"
+      "  metrics: [map_at_r, spoiled/mean_of_corrupted/map_at_r, "
+      "small/map_at_r]\n"
+      "  averages: {Avg: [map_at_r, small/map_at_r]}\n";
+  const std::string file = study(section);
+  const ProgramResult first = expect_success(arguments(file, "out"));
+  const auto json = json_of(folder_.file("out/results.json"));
+  const auto run = json.at("runs").at(0);
+  const auto value = [&](const char* name) {
+    return run.at("metrics").at(name).get<double>();
+  };
+  EXPECT_NEAR(value("spoiled/mean_of_corrupted/map_at_r"),
+              (value("spoiled/gaussian_noise/map_at_r") +
+               value("spoiled/jpeg/map_at_r")) /
+                  2,
+              1e-12);
+  // The pictures as they are, once more.
+  EXPECT_EQ(value("spoiled/map_at_r"), value("map_at_r"));
+  EXPECT_NE(value("small/map_at_r"), value("map_at_r"));
+  EXPECT_NEAR(value("Avg"), (value("map_at_r") + value("small/map_at_r")) / 2,
+              1e-12);
+  const auto interval = run.at("intervals").at("small/map_at_r");
+  EXPECT_LT(interval.at(0).get<double>(), value("small/map_at_r"));
+  EXPECT_GT(interval.at(1).get<double>(), value("small/map_at_r"));
+  EXPECT_NE(first.out.find(" ["), std::string::npos) << first.out;
+
+  // What is there is not made again, what was asked otherwise is.
+  const std::string place = folder_.file("out/seed-0/eval/");
+  const auto time_of = [&](const char* name) {
+    return fs::last_write_time(place + name + "/metrics.json");
+  };
+  const auto spoiled = time_of("spoiled");
+  const auto small = time_of("small");
+  std::string other = section;
+  other.replace(other.find("[0.5]"), 5, "[0.75]");
+  expect_success(arguments(study(other), "out"));
+  EXPECT_EQ(time_of("spoiled"), spoiled);
+  EXPECT_NE(time_of("small"), small);
+}
+
 TEST_F(SweepCommand, KilledAndRunAgainItEndsInTheSameTable) {
   const std::string file = study(kTwoLosses);
   const std::vector<std::string> longer = {"--set", "train.epochs=30", "--only",

@@ -135,6 +135,67 @@ TEST(Study, FoldsHaveEachMetricTwice) {
   expect_refused("  folds: 4\n", "train.folds", "eval.every");
 }
 
+TEST(Study, AveragesAreColumnsToo) {
+  const Study study = study_of(
+      "  metrics: [recall_any@1, recall_any@2]\n"
+      "  averages: {Avg: [recall_any@1, recall_any@2]}\n"
+      "  published: {source: A paper, rows: [{Avg: 90.5}]}\n");
+  EXPECT_THAT(study.metrics,
+              ElementsAre("recall_any@1", "recall_any@2", "Avg"));
+  EXPECT_EQ(study.kind("Avg"), "recall_any@1");
+  EXPECT_EQ(study.kind("rho"), "rho");
+  EXPECT_EQ(published_row(study, {})->percent.at("Avg"), 90.5);
+  expect_refused("  averages: {Avg: [nmi]}\n", ".yaml:4", "study.averages.Avg",
+                 "'nmi'");
+  expect_refused("  averages: {Avg: []}\n", "names no metric");
+  expect_refused("  averages: [Avg]\n", "must map names");
+  expect_refused("  averages: {rho: [map_at_r]}\n", "name of a metric");
+}
+
+TEST(Study, EvaluationsHaveMetricsOfTheirOwn) {
+  const Study study = study_of(
+      "  evaluations:\n"
+      "    - {name: spoiled, corruptions: [jpeg, rotation]}\n"
+      "    - {name: other, data: sets/a.yaml, bootstrap: 0, scales: [1, 0.5], "
+      "whiten: pairs}\n"
+      "  metrics: [rho, spoiled/jpeg/map_at_r, other/medium/map_trapezoid]\n"
+      "  averages: {Both: [other/medium/map_trapezoid, other/map]}\n");
+  ASSERT_EQ(study.evaluations.size(), 2u);
+  EXPECT_THAT(
+      study.evaluations[0].words("here"),
+      ElementsAre("--corruptions", "jpeg,rotation", "--bootstrap", "1000"));
+  EXPECT_THAT(study.evaluations[1].words("here"),
+              ElementsAre("--data", "sets/a.yaml", "--scales", "1,0.5",
+                          "--whiten", "pairs", "--bootstrap", "0"));
+  EXPECT_EQ(study.evaluations[1].folder("out/seed-0"), "out/seed-0/eval/other");
+  const auto refused = [](const std::string& list, const auto&... parts) {
+    expect_refused("  evaluations: [" + list + "]\n", parts...);
+  };
+  refused("{corruptions: [all]}", ".yaml:4", "needs a 'name'");
+  refused("{name: a/b}", "needs a 'name'", "'a/b'");
+  refused("{name: a}, {name: a}", "have the name 'a'");
+  refused("{name: a, corruptions: [jpg]}", "jpg", "jpeg");
+  refused("{name: a, colour: b}", "study.evaluations.0.colour");
+  expect_refused("  evaluations: [{name: a}]\n  metrics: [b/map_at_rr]\n",
+                 "map_at_rr");
+  expect_error<ConfigError>(
+      [] {
+        study_of("  folds: 4\n  evaluations: [{name: a}]\n", {"eval.every=1"});
+      },
+      "'folds' or 'evaluations'");
+}
+
+// Beside the study's file first, so that it may be called from anywhere.
+TEST(StudyEvaluation, FindsDataBesideTheStudy) {
+  const TempDir folder;
+  folder.write("a.yaml", "");
+  StudyEvaluation evaluation;
+  evaluation.data = "a.yaml";
+  evaluation.bootstrap = 0;
+  EXPECT_THAT(evaluation.words(folder.path()),
+              ElementsAre("--data", folder.file("a.yaml"), "--bootstrap", "0"));
+}
+
 TEST(Study, PublishedNumbersBelongToCombinations) {
   const Study study = study_of(
       kTwoAxes + std::string("  published:\n    source: A paper\n    rows:\n"

@@ -107,6 +107,39 @@ TEST_F(StudyTable, MarksNothingWhereARowHasTooFewRuns) {
   EXPECT_EQ(table.find("**"), std::string::npos) << table;
 }
 
+TEST_F(StudyTable, OneRunMayHaveAnIntervalOverItsQueries) {
+  for (RunResult& run : results_.runs) {
+    run.intervals["recall_any@1"] = {0.58, 0.605};
+  }
+  const std::string table = study_markdown(results_);
+  EXPECT_NE(table.find("| c_d | 1 | 59.00 [58.00, 60.50] |"), std::string::npos)
+      << table;
+  EXPECT_NE(table.find("61.00 (60.00, 62.00)"), std::string::npos) << table;
+  EXPECT_NE(table.find("in brackets the 95% interval over the queries of one "
+                       "run, which says nothing of other seeds; shares"),
+            std::string::npos)
+      << table;
+  const auto json = nlohmann::json::parse(study_json(results_));
+  EXPECT_EQ(json.at("runs").at(0).at("intervals").at("recall_any@1").at(0),
+            0.58);
+}
+
+TEST_F(StudyTable, AnAverageIsShownAsItsMetricsAre) {
+  study_.averages = {{"Avg", {"recall_any@1"}}};
+  study_.metrics = {"Avg"};
+  for (RunResult& run : results_.runs) run.metrics["Avg"] = 0.5;
+  EXPECT_NE(study_markdown(results_).find("| c_d | 1 | 50.00 |"),
+            std::string::npos)
+      << study_markdown(results_);
+  add_third_runs();
+  for (RunResult& run : results_.runs) {
+    run.metrics["Avg"] = run.labels[0] == "c_d" ? 0.6 : 0.5;
+  }
+  EXPECT_NE(study_markdown(results_).find("| c_d | 3 | **60.00 ± 0.00** |"),
+            std::string::npos)
+      << study_markdown(results_);
+}
+
 TEST_F(StudyTable, AsCsv) {
   EXPECT_EQ(study_csv(results_),
             "loss,runs,recall_any@1,recall_any@1 half width,recall_any@1 "
