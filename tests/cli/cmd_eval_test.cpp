@@ -244,6 +244,15 @@ TEST_F(EvalCommand, DescriptorsAndWhitening) {
   EXPECT_EQ(loaded, learnt);
 }
 
+TEST_F(EvalCommand, WhitensFromPairs) {
+  const Json pca = Json::parse(
+      expect_success(arguments({"--whiten", "train:4", "--json"})).out);
+  const Json pairs = Json::parse(
+      expect_success(arguments({"--whiten", "pairs:4", "--json"})).out);
+  EXPECT_EQ(pairs.at("descriptor"), "whitened from pairs to 4");
+  EXPECT_NE(pairs.at("map_at_r"), pca.at("map_at_r"));
+}
+
 // A configuration has the protocol, the scales and the published numbers of its
 // own data.
 TEST_F(EvalCommand, TestsAsAConfigurationSays) {
@@ -389,6 +398,7 @@ TEST_F(EvalCommand, WrongInputIsRefused) {
           {"'standart'", "did you mean 'standard'?"});
   refused(2, {"--corruptions", "jpg"}, {"jpg", "did you mean 'jpeg'?"});
   refused(2, {"--whiten", "train:x"}, {"--whiten", "train:DIM"});
+  refused(2, {"--whiten", "pairs:0"}, {"--whiten", "pairs:DIM"});
   refused(1, {"--whiten", "missing.safetensors"}, {"missing.safetensors"});
   refused(1, {"--whiten", "train:17"}, {"16"});
   refused(1, {"--protocol", "query_gallery"}, {"is_query"});

@@ -44,7 +44,14 @@ inline std::vector<RecipeRun> recipe_runs(const std::string& file) {
         describe_labels(study, run.labels), complete_config(run.config), {}};
     if (const PublishedRow* row = published_row(study, run.labels)) {
       for (const auto& [name, percent] : row->percent) {
-        one.published.push_back(name);
+        // What follows the training measures the others.
+        const bool is_own =
+            study.kind(name) == name &&
+            std::none_of(study.evaluations.begin(), study.evaluations.end(),
+                         [&](const StudyEvaluation& evaluation) {
+                           return name.starts_with(evaluation.name + "/");
+                         });
+        if (is_own) one.published.push_back(name);
       }
     }
     runs.push_back(std::move(one));

@@ -95,12 +95,11 @@ void shrink_model(ConfigNode& model) {
 
 /// The tiny set has labels, and no lists of right answers as landmarks have.
 void shrink_eval(ConfigNode& eval) {
-  if (eval.find("protocol")->scalar == "revisited") {
+  const std::string protocol = eval.find("protocol")->scalar;
+  if (protocol == "revisited" || protocol == "listed") {
     eval.set("protocol", ConfigNode::text("standard"));
   }
-  if (eval.find("split")->scalar == "none") {
-    eval.set("split", ConfigNode::text("test"));
-  }
+  eval.set("split", ConfigNode::text("test"));
   apply_override(eval, "scales=[1]");
 }
 

@@ -76,15 +76,48 @@ TEST(Recipes, OfLandmarksHaveThePublishedSettings) {
                  {"model.input.long_side", "1024"},
                  {"model.head.dim", "2048"},
                  {"model.head.layer_norm", "none"},
-                 {"model.head.init", "whitening"},
+                 {"model.head.init", "pair_whitening"},
                  {"loss.k", "[1, 2, 4]"},
                  {"optimizer.lr", "5e-07"},
+                 {"optimizer.gem_lr", "10"},
+                 {"optimizer.decay_gem", "false"},
+                 {"schedule.name", "exponential"},
                  {"train.steps", "500"},
-                 {"eval.split", "none"}});
+                 {"eval.split", "validation"},
+                 {"eval.protocol", "listed"}});
   expect_values(load_recipe("rsk/gldv1_resnet101_simix.yaml"),
                 {{"loss.k", "[1, 2, 4, 8]"}});
   expect_values(load_recipe("rsk/gldv1_resnet101_sap.yaml"),
                 {{"loss.name", "smooth_ap"}});
+  expect_values(load_recipe("rsk/gldv1_resnet101_ap.yaml"),
+                {{"loss.name", "ap_quantised"}, {"model.head.dim", "0"}});
+  // The whole table is of the same trainings.
+  EXPECT_EQ(value_at(load_row("rsk/landmarks_table3.yaml", {"RS@k + SiMix"}),
+                     "loss.k"),
+            "[1, 2, 4, 8]");
+}
+
+// Patel et al., CVPR 2022, Table 3 and the supplement's Tables I and II: what
+// is printed as a mean is the mean of what is printed.
+TEST(Recipes, PublishedAveragesAreThoseOfTheirColumns) {
+  int averages = 0;
+  for (const char* file :
+       {"rsk/landmarks_table3.yaml", "rsk/supplement_table2.yaml"}) {
+    const Study study = load_study(kRecipes + "/" + file);
+    for (const PublishedRow& row : study.published) {
+      for (const StudyAverage& average : study.averages) {
+        double sum = 0;
+        for (const std::string& metric : average.metrics) {
+          sum += row.percent.at(metric);
+        }
+        EXPECT_NEAR(row.percent.at(average.name),
+                    sum / static_cast<double>(average.metrics.size()), 0.0501)
+            << file << " " << average.name << " " << row.labels[0];
+        ++averages;
+      }
+    }
+  }
+  EXPECT_EQ(averages, 2 * 3 + 9);
 }
 
 // Lim et al., CVPR 2022, supplement, Table 3.
@@ -145,6 +178,7 @@ TEST(Recipes, OfTheStudyHaveThePublishedSettings) {
                  {"loss.beta_per_class", "true"},
                  {"loss.count", "triplets"},
                  {"loss.lr", "5e-04"},
+                 {"miner.upper_cutoff", "0"},
                  {"miner.name", "rho_distance"},
                  {"miner.p_switch", "0.35"},
                  {"optimizer.lr", "1e-05"},
@@ -153,6 +187,14 @@ TEST(Recipes, OfTheStudyHaveThePublishedSettings) {
                  {"loss.decay", "false"},  // of the network alone
                  {"schedule.name", "constant"},
                  {"train.epochs", "150"}});
+  // As in the published code, which common/study.yaml says.
+  expect_values(load_row("revisiting/table4_cub200.yaml", {"ArcFace"}),
+                {{"loss.clamp", "true"}});
+  expect_values(load_row("revisiting/table6_sop.yaml", {"MultiSimilarity"}),
+                {{"loss.reduction", "anchors"}});
+  expect_values(load_row("revisiting/table7_cub200_samplers.yaml",
+                         {"MultiSimilarity", "GC"}),
+                {{"loss.reduction", "anchors"}});
   expect_values(load_row("revisiting/table6_sop.yaml", {"Histogram"}),
                 {{"loss.bins", "11"}, {"train.epochs", "100"}});
   expect_values(load_row("revisiting/table5_cars196.yaml", {"NPair"}),
