@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <torch/torch.h>
 
+#include "kith/core/config_json.h"
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/json.h"
@@ -38,28 +39,6 @@ bool is_export_file(const std::string& name) {
 
 constexpr int kFormatVersion = 1;
 
-/// Text that reads as a number or a truth value becomes one.
-Json value_of(const ConfigNode& node) {
-  Json json;
-  switch (node.kind) {
-    case ConfigNode::Kind::kNull:
-      return json;
-    case ConfigNode::Kind::kList:
-      json = Json::array();
-      for (const ConfigNode& item : node.items) json.push_back(value_of(item));
-      return json;
-    case ConfigNode::Kind::kMap:
-      json = Json::object();
-      for (const auto& [key, item] : node.entries) json[key] = value_of(item);
-      return json;
-    case ConfigNode::Kind::kScalar:
-      break;
-  }
-  json = Json::parse(node.scalar, nullptr, /*allow_exceptions=*/false);
-  const bool is_plain = json.is_number() || json.is_boolean();
-  return is_plain && !node.quoted ? json : Json(node.scalar);
-}
-
 /// The name of a part of a configuration, or null if it has none.
 Json name_in(const ConfigNode& config, const char* section) {
   const ConfigNode* part = config.find(section);
@@ -70,7 +49,7 @@ Json name_in(const ConfigNode& config, const char* section) {
 
 Json backbone_json(const LoadedModel& model) {
   const ConfigNode section = complete_model(*model.config.find("model"));
-  Json json = value_of(*section.find("backbone"));
+  Json json = config_json(*section.find("backbone"));
   json["features"] = model.net->backbone().features();
   return json;
 }
@@ -220,17 +199,6 @@ std::string model_text(const LoadedModel& model, const ExportSource& source) {
   return json_text(json) + "\n";
 }
 
-/// How far vectors may be cut.
-std::string nested_text(EmbeddingNet& net) {
-  std::vector<int64_t> sizes = nested_sizes(net.head().options(), net.dim());
-  if (sizes.empty()) return "";
-  sizes.pop_back();
-  std::vector<std::string> words;
-  for (const int64_t size : sizes) words.push_back(std::to_string(size));
-  return "The first " + join(words, " or ") +
-         " numbers, made a unit vector again, serve by themselves.\n";
-}
-
 /// README.md. It tells of the example in Python only where that knows the
 /// network.
 std::string readme_text(const LoadedModel& model, const ExportSource& source) {
@@ -270,7 +238,8 @@ From C++, with kith's library:
     text += is_plain ? "the same numbers." : "the vector of one picture.";
     text += kPythonCommand;
   }
-  const std::string measured = measured_text(source.checkpoint);
+  const std::string measured =
+      measured_text(measured_splits(source.checkpoint));
   if (!measured.empty()) {
     text += "\nWhat its training measured of it, by split:\n\n" + measured;
   }
@@ -278,6 +247,16 @@ From C++, with kith's library:
 }
 
 }  // namespace
+
+std::string nested_text(EmbeddingNet& net) {
+  std::vector<int64_t> sizes = nested_sizes(net.head().options(), net.dim());
+  if (sizes.empty()) return "";
+  sizes.pop_back();
+  std::vector<std::string> words;
+  for (const int64_t size : sizes) words.push_back(std::to_string(size));
+  return "The first " + join(words, " or ") +
+         " numbers, made a unit vector again, serve by themselves.\n";
+}
 
 std::string preprocessing_text(const InputOptions& input) {
   const Json json = {{"format_version", kFormatVersion},

@@ -36,6 +36,9 @@ void export_model(const LoadedModel& model, const ExportSource& source,
 /// as steps in words.
 std::string preprocessing_text(const InputOptions& input);
 
+/// How far vectors may be cut, as a line; empty if they may not.
+std::string nested_text(EmbeddingNet& net);
+
 /// Whether a folder has been written by export_model(). One that was stopped on
 /// its way counts if nothing else is in the folder.
 bool is_export(const std::string& folder);

@@ -14,11 +14,8 @@
 namespace kith {
 namespace {
 
-/// An evaluation, and of which split.
-using MeasuredSplit = std::pair<std::string, StoredEval>;
-
-std::vector<MeasuredSplit> measured_splits(const RunMetrics& metrics,
-                                           const ChosenCheckpoint& checkpoint) {
+std::vector<MeasuredSplit> splits_of(const RunMetrics& metrics,
+                                     const ChosenCheckpoint& checkpoint) {
   std::vector<MeasuredSplit> found;
   for (const RunPoint& point : metrics.history) {
     const bool is_same =
@@ -34,7 +31,25 @@ std::vector<MeasuredSplit> measured_splits(const RunMetrics& metrics,
   return found;
 }
 
-std::string table_of(const std::vector<MeasuredSplit>& splits) {
+}  // namespace
+
+std::vector<MeasuredSplit> measured_splits(const ChosenCheckpoint& checkpoint) {
+  // From C++ a network may be of no file.
+  if (checkpoint.file.empty() || checkpoint.epoch < 0) return {};
+  const auto run = RunFolder::of_checkpoint(checkpoint.file);
+  if (!run) return {};
+  try {
+    if (!path_exists(run->metrics())) return {};
+    return splits_of(read_run_metrics(run->metrics()), checkpoint);
+  } catch (const DataError& error) {
+    log_warning(std::string(error.what()) +
+                ": README.md has no metrics of the network");
+    return {};
+  }
+}
+
+std::string measured_text(const std::vector<MeasuredSplit>& splits) {
+  if (splits.empty()) return "";
   std::string head = "| metric |", rule = "|---|", rows;
   for (const auto& [split, found] : splits) {
     head += " " + split + " |";
@@ -50,25 +65,6 @@ std::string table_of(const std::vector<MeasuredSplit>& splits) {
     rows += "\n";
   }
   return rows.empty() ? "" : head + "\n" + rule + "\n" + rows;
-}
-
-}  // namespace
-
-std::string measured_text(const ChosenCheckpoint& checkpoint) {
-  // From C++ a network may be of no file.
-  if (checkpoint.file.empty() || checkpoint.epoch < 0) return "";
-  const auto run = RunFolder::of_checkpoint(checkpoint.file);
-  if (!run) return "";
-  try {
-    if (!path_exists(run->metrics())) return "";
-    const auto splits =
-        measured_splits(read_run_metrics(run->metrics()), checkpoint);
-    return splits.empty() ? "" : table_of(splits);
-  } catch (const DataError& error) {
-    log_warning(std::string(error.what()) +
-                ": README.md has no metrics of the network");
-    return "";
-  }
 }
 
 }  // namespace kith
