@@ -5,10 +5,12 @@
 
 #include <torch/torch.h>
 
+#include "kith/core/error.h"
+
 namespace kith {
 namespace {
 
-/// kith's name; empty if the other is not known.
+/// What `names` makes of a tensor's name; empty if it is not known.
 std::string known_name(const std::string& name, const OtherNames& names) {
   if (const auto whole = names.find(name); whole != names.end()) {
     return whole->second;
@@ -46,6 +48,17 @@ void rename_tensors(NamedTensors& weights, const OtherNames& names,
       ours = known_name(entry.first.substr(prefix.size()), names);
     }
     if (!ours.empty()) entry.first = std::move(ours);
+  }
+}
+
+void rename_back(NamedTensors& weights, const OtherNames& names) {
+  OtherNames back;
+  for (const auto& [theirs, ours] : names) {
+    KITH_ASSERT(back.emplace(ours, theirs).second);
+  }
+  for (auto& entry : weights) {
+    entry.first = known_name(entry.first, back);
+    KITH_ASSERT(!entry.first.empty());
   }
 }
 

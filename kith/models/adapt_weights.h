@@ -29,6 +29,10 @@ using OtherNames = std::map<std::string, std::string>;
 void rename_tensors(NamedTensors& weights, const OtherNames& names,
                     const std::vector<std::string>& prefixes = {});
 
+/// The way back: tensors of kith's get the other names, of which there is one
+/// for each.
+void rename_back(NamedTensors& weights, const OtherNames& names);
+
 /// Tensors that differ from those of `net` in dimensions of size 1 alone get
 /// its shapes: a linear layer and a 1x1 convolution are the same.
 void fit_unit_dimensions(NamedTensors& weights, const torch::nn::Module& net);

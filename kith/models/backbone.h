@@ -49,6 +49,10 @@ class Backbone : public torch::nn::Module {
   /// others) into those of this backbone, where they differ.
   virtual void adapt_weights(NamedTensors&) const {}
 
+  /// The way back: turns all tensors of this backbone into those of the network
+  /// that published_name() finds, for pictures of size x size pixels.
+  virtual void publish_weights(NamedTensors&, int64_t /*size*/) const {}
+
   /// What a tensor is called now that a checkpoint of an earlier kith has under
   /// this name.
   virtual std::string present_name(const std::string& stored) const {

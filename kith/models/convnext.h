@@ -45,12 +45,15 @@ class Convnext final : public Backbone {
   explicit Convnext(Options options = {}, const BackboneInput& input = {});
   ~Convnext() override;
 
+  const Options& options() const { return options_; }
+
   int64_t features() const override { return options_.widths.back(); }
   bool has_token() const override { return true; }
 
   /// Weights of torchvision, timm, the authors (also those of DINOv3) and
   /// Hugging Face's ConvNextConfig, ConvNextV2Config and DINOv3ConvNextConfig.
   void adapt_weights(NamedTensors& weights) const override;
+  void publish_weights(NamedTensors& weights, int64_t size) const override;
   std::string network_of(const NamedTensors& weights) const override;
 
   /// The input, the first stage and the second.
@@ -71,9 +74,11 @@ class Convnext final : public Backbone {
   torch::nn::LayerNorm last_norm_{nullptr};
 };
 
-/// What such a network's modules are called in timm, by the authors (whose
-/// response norm is gamma x + beta) and in Hugging Face's three kinds. These
-/// names do not overlap.
+/// What such a network's modules are called in timm.
+OtherNames convnext_timm_names(const ConvnextOptions& options);
+
+/// The same in timm, by the authors (whose response norm is gamma x + beta) and
+/// in Hugging Face's three kinds. These names do not overlap.
 OtherNames convnext_names(const ConvnextOptions& options);
 
 }  // namespace kith

@@ -46,6 +46,7 @@ class Efficientnet final : public Backbone {
 
   /// Weights of torchvision, timm and Hugging Face's EfficientNetConfig.
   void adapt_weights(NamedTensors& weights) const override;
+  void publish_weights(NamedTensors& weights, int64_t size) const override;
   std::string network_of(const NamedTensors& weights) const override;
 
   /// The input, and the maps behind the second and the third stage.
@@ -57,7 +58,8 @@ class Efficientnet final : public Backbone {
  private:
   InvertedShape shape_of(size_t stage, int64_t block, int64_t place,
                          int64_t in) const;
-  OtherNames other_names() const;
+  OtherNames timm_names() const;
+  OtherNames huggingface_names() const;
 
   Options options_;
   int64_t channels_;

@@ -7,12 +7,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "kith/core/config_json.h"
 #include "kith/core/error.h"
 #include "kith/core/options.h"
 #include "kith/core/quote.h"
 #include "kith/data/input.h"
 #include "kith/models/backbone.h"
 #include "kith/models/published_config.h"
+#include "kith/models/published_name.h"
 
 namespace kith {
 namespace {
@@ -24,6 +26,7 @@ struct PublishedInput {
   std::optional<int64_t> size;
   std::optional<int64_t> resize;
   std::optional<std::string> filter;
+  std::optional<std::string> colour;
   std::vector<double> mean;
   std::vector<double> std;
 };
@@ -164,6 +167,10 @@ PublishedInput read_timm_input(const PublishedConfig& config,
                                const OwnInput& own) {
   PublishedInput input;
   const Json* size = config.find("input_size");
+  if (size != nullptr && size->is_array() && size->size() == 3 &&
+      size->front() == 1) {
+    input.colour = "grey";
+  }
   if (size != nullptr && !own.says_size()) {
     input.size = side_in(*size);
     if (!input.size) {
@@ -209,6 +216,7 @@ ConfigNode section_of(const PublishedInput& input, const OwnInput& own) {
   if (input.size) set("size", number(*input.size));
   if (input.resize) set("resize", number(*input.resize));
   if (input.filter) set("filter", ConfigNode::text(*input.filter));
+  if (input.colour) set("colour", ConfigNode::text(*input.colour));
   if (!input.mean.empty()) set("mean", list_of(input.mean));
   if (!input.std.empty()) set("std", list_of(input.std));
   return section;
@@ -227,10 +235,13 @@ std::string model_type_of(const std::string& path, const Json& whole) {
   return PublishedConfig(path, whole).text("model_type", "") + "_vision_model";
 }
 
-ConfigNode named(const std::string& name) {
-  ConfigNode section = ConfigNode::map();
-  section.set("name", ConfigNode::text(name));
-  return section;
+/// What kith wrote beside timm's own keys: the whole section.
+const Json* own_backbone(const Json& config) {
+  const auto own = config.find("kith");
+  if (own == config.end() || !own->is_object()) return nullptr;
+  const auto backbone = own->find("backbone");
+  const bool is_section = backbone != own->end() && backbone->is_object();
+  return is_section ? &*backbone : nullptr;
 }
 
 /// By a name of timm, which may have its weights behind a dot: they make
@@ -254,10 +265,7 @@ ConfigNode timm_backbone(const PublishedConfig& config) {
         (nearest.empty() ? "" : "; the nearest is " + quote(nearest)) +
         " (see: kith list backbones)");
   }
-  ConfigNode section = named(base);
-  const ConfigNode difference =
-      timm_difference(backbone_registry().own_name(base));
-  if (difference.is_map()) merge_config(section, difference);
+  ConfigNode section = timm_section(base);
   // Classes of CLIP's networks are their projection.
   const ConfigNode all =
       backbone_registry().complete(section, "model.backbone");
@@ -281,7 +289,9 @@ PublishedNetwork describe_published(const WeightFiles& files,
     const PublishedConfig config(files.config, json);
     const PublishedConfig vision(files.config, vision_part(json));
     if (user.find("backbone") == nullptr) {
-      if (config.has("architecture")) {
+      if (const Json* section = own_backbone(json)) {
+        network.backbone = config_of(*section, files.config);
+      } else if (config.has("architecture")) {
         network.backbone = timm_backbone(config);
       } else if (config.has("model_type")) {
         network.backbone =

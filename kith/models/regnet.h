@@ -35,6 +35,7 @@ class Regnet final : public Backbone {
 
   /// Weights of torchvision, timm and Hugging Face's RegNetConfig.
   void adapt_weights(NamedTensors& weights) const override;
+  void publish_weights(NamedTensors& weights, int64_t size) const override;
   std::string network_of(const NamedTensors& weights) const override;
 
   /// The input, the first stage and the second.

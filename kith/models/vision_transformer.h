@@ -85,6 +85,7 @@ class VisionTransformer final : public Backbone {
   /// From the names and shapes of torchvision, timm, Hugging Face and the
   /// original code (kith/models/backbones/vit_weights.h).
   void adapt_weights(NamedTensors& weights) const override;
+  void publish_weights(NamedTensors& weights, int64_t size) const override;
   std::string present_name(const std::string& stored) const override;
   std::string network_of(const NamedTensors& weights) const override;
 

@@ -1,6 +1,8 @@
 #include "kith/models/vit_names.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace kith {
 namespace {
@@ -60,11 +62,13 @@ constexpr VitRule kVitParts[] = {
     {"head.layernorm.", "attn_pool.norm."},
     {"head.mlp.fc1.", "attn_pool.mlp.fc1."},
     {"head.mlp.fc2.", "attn_pool.mlp.fc2."},
-    // DINOv2, DINOv3, DeiT
+    // DINOv2, DINOv3
     {"register_tokens", "reg_token"},
     {"storage_tokens", "reg_token"},
-    {"dist_token", "reg_token"},
 };
+
+/// Of timm's DeiT with distillation.
+constexpr VitRule kDistilledParts[] = {{"dist_token", "reg_token"}};
 
 /// Within a block.
 constexpr VitRule kVitBlockParts[] = {
@@ -110,17 +114,24 @@ constexpr VitRule kVitBlockParts[] = {
     {"mlp.gate_proj.", "mlp.fc1_g."},
     {"mlp.up_proj.", "mlp.fc1_x."},
     {"mlp.down_proj.", "mlp.fc2."},
-    // DINOv2, DINOv3, and DINOv3 in timm
+    // DINOv2, DINOv3
     {"mlp.w12.", "mlp.fc1."},
     {"mlp.w1.", "mlp.fc1_g."},
     {"mlp.w2.", "mlp.fc1_x."},
     {"mlp.w3.", "mlp.fc2."},
-    {"attn.q_bias", "attn.q.bias"},
-    {"attn.k_bias", "attn.k.bias"},
-    {"attn.v_bias", "attn.v.bias"},
-    {"gamma_1", "ls1.gamma"},
-    {"gamma_2", "ls2.gamma"},
 };
+
+/// The same of timm's Eva, which it has for DINOv3.
+constexpr VitRule kEvaBlockParts[] = {{"attn.q_bias", "attn.q.bias"},
+                                      {"attn.k_bias", "attn.k.bias"},
+                                      {"attn.v_bias", "attn.v.bias"},
+                                      {"gamma_1", "ls1.gamma"},
+                                      {"gamma_2", "ls2.gamma"}};
+
+/// In kith one tensor, in others' files several.
+constexpr std::pair<const char*, std::array<const char*, 3>> kVitJoined[] = {
+    {"attn.qkv.", {"attn.q.", "attn.k.", "attn.v."}},
+    {"mlp.fc1.", {"mlp.fc1_g.", "mlp.fc1_x.", nullptr}}};
 
 /// Replaces the first of the parts with which the name begins. A part without
 /// a dot at its end must be the whole name.
@@ -131,6 +142,16 @@ std::string with_rule(const std::string& name, const VitRule (&rules)[Count]) {
     if (start.back() == '.' ? name.starts_with(start) : name == start) {
       return to + name.substr(start.size());
     }
+  }
+  return name;
+}
+
+/// The name that with_rule() replaces by this one; itself if there is none.
+template <size_t Count>
+std::string without_rule(const std::string& name,
+                         const VitRule (&rules)[Count]) {
+  for (const auto& [from, to] : rules) {
+    if (name == to) return from;
   }
   return name;
 }
@@ -157,9 +178,33 @@ std::string vit_name(const std::string& name) {
       end += 1 + second.size();
     }
     return "blocks." + number + "." +
-           with_rule(name.substr(end + 1), kVitBlockParts);
+           with_rule(with_rule(name.substr(end + 1), kVitBlockParts),
+                     kEvaBlockParts);
   }
-  return with_rule(name, kVitParts);
+  return with_rule(with_rule(name, kVitParts), kDistilledParts);
+}
+
+std::string timm_vit_name(const std::string& name, TimmVit kind) {
+  if (kind == TimmVit::kDistilled) return without_rule(name, kDistilledParts);
+  if (kind == TimmVit::kPlain || !name.starts_with("blocks.")) return name;
+  const size_t start = name.find('.', std::string("blocks.").size()) + 1;
+  return name.substr(0, start) +
+         without_rule(name.substr(start), kEvaBlockParts);
+}
+
+std::vector<std::string> vit_parts(const std::string& name) {
+  for (const auto& [joined, parts] : kVitJoined) {
+    const size_t at = name.find(joined);
+    if (at == std::string::npos) continue;
+    std::vector<std::string> names;
+    for (const char* part : parts) {
+      if (part == nullptr) break;
+      names.push_back(name.substr(0, at) + part +
+                      name.substr(at + std::string(joined).size()));
+    }
+    return names;
+  }
+  return {};
 }
 
 std::optional<std::string> vit_prefix(const NamedTensors& weights) {

@@ -90,8 +90,8 @@ void join_attention(VitTensors& tensors, const std::string& block,
     tensors.add(at + "k.bias", torch::zeros_like(*tensors.find(at + "q.bias")));
   }
   for (const std::string kind : {"weight", "bias"}) {
-    tensors.join({at + "q." + kind, at + "k." + kind, at + "v." + kind},
-                 at + "qkv." + kind);
+    const std::string joined = at + "qkv." + kind;
+    tensors.join(vit_parts(joined), joined);
   }
   if (options.qkv_bias == "none") return;
   Tensor* bias = tensors.find(at + "qkv.bias");
@@ -110,7 +110,7 @@ void join_attention(VitTensors& tensors, const std::string& block,
 void join_mlp(VitTensors& tensors, const std::string& block) {
   const std::string at = block + "mlp.fc1";
   for (const std::string kind : {".weight", ".bias"}) {
-    tensors.join({at + "_g" + kind, at + "_x" + kind}, at + kind);
+    tensors.join(vit_parts(at + kind), at + kind);
     // transformers' name of the first layer of a plain MLP as well.
     if (tensors.find(at + "_x" + kind) && !tensors.find(at + "_g" + kind)) {
       tensors.rename(at + "_x" + kind, at + kind);

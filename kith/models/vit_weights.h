@@ -24,6 +24,11 @@ namespace kith {
 void adapt_vit_weights(NamedTensors& weights, const VitOptions& options,
                        int64_t side, int64_t channels);
 
+/// The way back: kith's tensors become those of timm's network, with positions
+/// for `side` x `side` patches. CLIP's projection is the classifier there.
+void publish_vit_weights(NamedTensors& weights, const VitOptions& options,
+                         int64_t side);
+
 /// "dinov2_vits14 (patch 14, width 384, depth 12)": the known network whose
 /// adapted tensors these are nearest to, or vit if none has these sizes; empty
 /// for another network.

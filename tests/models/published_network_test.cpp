@@ -84,12 +84,29 @@ TEST_F(PublishedNetworkTest, OfTimmHasItsName) {
             "std: [0.4, 0.5, 0.6]\n");
 }
 
+// What `kith export --huggingface` writes beside timm's keys.
+TEST_F(PublishedNetworkTest, OfKithIsTheSectionThatItWrote) {
+  const PublishedNetwork network = read(
+      R"({"architecture": "convnext_tiny", "model_args": {"norm_eps": 0.1},
+          "pretrained_cfg": {"input_size": [1, 32, 32]},
+          "kith": {"backbone": {"name": "dinov3_convnext_tiny", "eps": 0.1,
+                                "depths": [1, 2]}}})");
+  EXPECT_EQ(to_yaml(network.backbone),
+            "name: dinov3_convnext_tiny\neps: 0.1\ndepths: [1, 2]\n");
+  EXPECT_EQ(to_yaml(network.input), "size: 32\nresize: 36\ncolour: grey\n");
+  EXPECT_EQ(
+      to_yaml(read(R"({"architecture": "resnet18", "kith": 3})").backbone),
+      "name: resnet18\n");
+}
+
 // Where others have another network under the same name.
 TEST_F(PublishedNetworkTest, OfTimmIsTheNetworkOfTimm) {
   EXPECT_EQ(to_yaml(read(R"({"architecture": "efficientnet_b5"})").backbone),
             "name: efficientnet_b5\nbn_eps: 1e-05\nbn_momentum: 0.1\n");
   EXPECT_EQ(to_yaml(read(R"({"architecture": "efficientnet_b4"})").backbone),
             "name: efficientnet_b4\n");
+  EXPECT_EQ(to_yaml(read(R"({"architecture": "efficientnetv2_s"})").backbone),
+            "name: efficientnetv2_s\nbn_eps: 1e-05\nbn_momentum: 0.1\n");
   EXPECT_EQ(
       to_yaml(read(R"({"architecture": "vit_base_patch16_siglip_224.webli"})")
                   .backbone),

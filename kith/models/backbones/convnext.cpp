@@ -12,6 +12,7 @@
 #include "kith/models/drop_path.h"
 #include "kith/models/nearest_shape.h"
 #include "kith/models/published_config.h"
+#include "kith/models/published_name.h"
 
 namespace kith {
 
@@ -226,6 +227,13 @@ void Convnext::adapt_weights(NamedTensors& weights) const {
   adapt_channels(weights, "features.0.0.weight", channels_);
 }
 
+void Convnext::publish_weights(NamedTensors& weights, int64_t) const {
+  for (auto& [name, tensor] : weights) {
+    if (name.ends_with(".layer_scale")) tensor = tensor.flatten();
+  }
+  rename_back(weights, convnext_timm_names(options_));
+}
+
 std::string Convnext::network_of(const NamedTensors& weights) const {
   FoundOptions found;
   for (int64_t s = 0; s < 16; ++s) {
@@ -306,6 +314,13 @@ const ConvnextSize kConvnextSizes[] = {
     {"xlarge", {3, 3, 27, 3}, 256, true, false, false},
     {"huge", {3, 3, 27, 3}, 352, false, true, false}};
 
+void add_timm_convnext(const std::string& name) {
+  PublishedName network = {"timm", name, "stem.0", "head.fc"};
+  // timm's smallest have 1x1 convolutions for linear layers otherwise.
+  network.arguments.set("conv_mlp", ConfigNode::text("false"));
+  add_published_name(std::move(network));
+}
+
 bool add_convnexts() {
   auto& registry = backbone_registry();
   for (const ConvnextSize& size : kConvnextSizes) {
@@ -319,6 +334,7 @@ bool add_convnexts() {
       registry.add_shape<Convnext>("convnext_" + name,
                                    "ConvNeXt, " + name + " size, " + features,
                                    options);
+      add_timm_convnext("convnext_" + name);
     }
     if (size.has_dinov3) {
       ConvnextOptions third = options;
@@ -333,6 +349,7 @@ bool add_convnexts() {
     registry.add_shape<Convnext>("convnext_v2_" + name,
                                  "ConvNeXt V2, " + name + " size, " + features,
                                  options, {"convnextv2_" + name});
+    add_timm_convnext("convnextv2_" + name);
   }
   return add_published_reader("convnext", read_convnext) &&
          add_published_reader("convnextv2", read_convnext_v2) &&

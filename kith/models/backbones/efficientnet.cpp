@@ -10,6 +10,7 @@
 #include "kith/models/nearest_shape.h"
 #include "kith/models/pretrained_input.h"
 #include "kith/models/published_config.h"
+#include "kith/models/published_name.h"
 
 namespace kith {
 
@@ -64,6 +65,11 @@ EfficientnetOptions checked_efficientnet(EfficientnetOptions options) {
                 {"strides", &options.strides}});
   check_kernels("efficientnet", options.kernels);
   return options;
+}
+
+std::string efficientnet_block(size_t stage, size_t block) {
+  return "features." + std::to_string(stage + 1) + "." + std::to_string(block) +
+         ".";
 }
 
 InvertedNorm norm_of(const EfficientnetOptions& options,
@@ -142,35 +148,49 @@ Features Efficientnet::run(const Tensor& images, const Mixing& mixing) {
   return {last_(x, Activation::kSilu), {}};
 }
 
-OtherNames Efficientnet::other_names() const {
+OtherNames Efficientnet::timm_names() const {
   const std::string last = "features." + std::to_string(stages_.size() + 1);
   OtherNames names = {{"conv_stem", "features.0.0"},
                       {"bn1", "features.0.1"},
                       {"conv_head", last + ".0"},
-                      {"bn2", last + ".1"},
-                      {"embeddings.convolution", "features.0.0"},
+                      {"bn2", last + ".1"}};
+  for (size_t s = 0; s < stages_.size(); ++s) {
+    for (size_t i = 0; i < stages_[s].size(); ++i) {
+      stages_[s][i]->add_timm_names(
+          names, "blocks." + std::to_string(s) + "." + std::to_string(i) + ".",
+          efficientnet_block(s, i));
+    }
+  }
+  return names;
+}
+
+OtherNames Efficientnet::huggingface_names() const {
+  const std::string last = "features." + std::to_string(stages_.size() + 1);
+  OtherNames names = {{"embeddings.convolution", "features.0.0"},
                       {"embeddings.batchnorm", "features.0.1"},
                       {"encoder.top_conv", last + ".0"},
                       {"encoder.top_bn", last + ".1"}};
   size_t place = 0;
   for (size_t s = 0; s < stages_.size(); ++s) {
     for (size_t i = 0; i < stages_[s].size(); ++i, ++place) {
-      const std::string block = std::to_string(i) + ".";
-      const std::string ours =
-          "features." + std::to_string(s + 1) + "." + block;
-      stages_[s][i]->add_timm_names(
-          names, "blocks." + std::to_string(s) + "." + block, ours);
       stages_[s][i]->add_huggingface_names(
-          names, "encoder.blocks." + std::to_string(place) + ".", ours);
+          names, "encoder.blocks." + std::to_string(place) + ".",
+          efficientnet_block(s, i));
     }
   }
   return names;
 }
 
 void Efficientnet::adapt_weights(NamedTensors& weights) const {
-  rename_tensors(weights, other_names(), {"efficientnet."});
+  OtherNames names = timm_names();
+  names.merge(huggingface_names());
+  rename_tensors(weights, names, {"efficientnet."});
   fit_unit_dimensions(weights, *this);
   adapt_channels(weights, "features.0.0.weight", channels_);
+}
+
+void Efficientnet::publish_weights(NamedTensors& weights, int64_t) const {
+  rename_back(weights, timm_names());
 }
 
 std::string Efficientnet::network_of(const NamedTensors& weights) const {
@@ -320,18 +340,36 @@ ConfigNode read_efficientnet(const PublishedConfig& config) {
   return backbone_section("efficientnet", options);
 }
 
+bool add_timm_efficientnet(const std::string& name) {
+  return add_published_name({"timm", name, "conv_stem", "classifier"});
+}
+
 /// The network as torchvision has it and, with another name, as TensorFlow.
-void add_efficientnet(const std::string& name, const std::string& from_tf,
+/// `timm` is timm's name of the first.
+void add_efficientnet(const std::string& name, const std::string& timm,
+                      const std::string& from_tf,
                       const EfficientnetOptions& options) {
   auto& registry = backbone_registry();
   const std::string features = std::to_string(options.last) + " features";
-  registry.add_shape<Efficientnet>(name, "EfficientNet, " + features, options);
+  std::vector<std::string> aliases;
+  if (timm != name) aliases.push_back(timm);
+  registry.add_shape<Efficientnet>(name, "EfficientNet, " + features, options,
+                                   aliases);
+  if (options.bn_eps != EfficientnetOptions().bn_eps) {
+    // torchvision's differs from its smaller ones, timm's does not.
+    ConfigNode plain = ConfigNode::map();
+    plain.set("bn_eps", ConfigNode::text("1e-05"));
+    plain.set("bn_momentum", ConfigNode::text("0.1"));
+    add_timm_difference(name, std::move(plain));
+  }
   EfficientnetOptions other = options;
   other.padding = "same";
   other.bn_eps = 1e-3;
   other.bn_momentum = 0.01;
   registry.add_shape<Efficientnet>(
       from_tf, "EfficientNet of TensorFlow, " + features, other);
+  add_timm_efficientnet(timm);
+  add_timm_efficientnet(from_tf);
 }
 
 bool add_efficientnets() {
@@ -345,21 +383,17 @@ bool add_efficientnets() {
       options.bn_momentum = 0.01;
     }
     const std::string name = "efficientnet_b" + std::to_string(b);
-    if (b >= 5) {  // torchvision's differ from the smaller ones, timm's do not
-      ConfigNode plain = ConfigNode::map();
-      plain.set("bn_eps", ConfigNode::text("1e-05"));
-      plain.set("bn_momentum", ConfigNode::text("0.1"));
-      add_timm_difference(name, std::move(plain));
-    }
-    add_efficientnet(name, "tf_" + name, options);
+    add_efficientnet(name, name, "tf_" + name, options);
   }
   add_efficientnet(
-      "efficientnet_v2_s", "tf_efficientnetv2_s",
+      "efficientnet_v2_s", "efficientnetv2_s", "tf_efficientnetv2_s",
       second_version({2, 4, 4, 6, 9, 15}, {24, 48, 64, 128, 160, 256}));
-  add_efficientnet("efficientnet_v2_m", "tf_efficientnetv2_m",
+  add_efficientnet("efficientnet_v2_m", "efficientnetv2_m",
+                   "tf_efficientnetv2_m",
                    second_version({3, 5, 5, 7, 14, 18, 5},
                                   {24, 48, 80, 160, 176, 304, 512}));
-  add_efficientnet("efficientnet_v2_l", "tf_efficientnetv2_l",
+  add_efficientnet("efficientnet_v2_l", "efficientnetv2_l",
+                   "tf_efficientnetv2_l",
                    second_version({4, 7, 7, 10, 19, 25, 7},
                                   {32, 64, 96, 192, 224, 384, 640}));
   for (const char* name : {"efficientnet_v2_l", "tf_efficientnetv2_s",

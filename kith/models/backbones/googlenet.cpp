@@ -2,6 +2,7 @@
 
 #include "kith/models/inception.h"
 #include "kith/models/pretrained_input.h"
+#include "kith/models/published_name.h"
 
 namespace kith {
 namespace {
@@ -56,6 +57,9 @@ class GooglenetBlock final : public nn::Module {
 /// Values from -1 to 1.
 const bool googlenet_input_added = add_pretrained_input(
     "googlenet", {"rgb", {0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}});
+
+const bool googlenet_published =
+    add_published_name({"torchvision", "googlenet"});
 
 }  // namespace
 

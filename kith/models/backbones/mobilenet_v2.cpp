@@ -3,6 +3,7 @@
 #include "kith/models/adapt_weights.h"
 #include "kith/models/backbones.h"
 #include "kith/models/conv_parts.h"
+#include "kith/models/published_name.h"
 
 namespace kith {
 namespace {
@@ -94,6 +95,13 @@ Features MobilenetV2::run(const Tensor& images, const Mixing& mixing) {
   }
   return {last_(x, Activation::kRelu6), {}};
 }
+
+namespace {
+
+[[maybe_unused]] const bool mobilenet_v2_published =
+    add_published_name({"torchvision", "mobilenet_v2"});
+
+}  // namespace
 
 KITH_REGISTER(backbone_registry(), "mobilenet_v2", MobilenetV2);
 

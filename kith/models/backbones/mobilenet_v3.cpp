@@ -7,6 +7,7 @@
 
 #include "kith/core/error.h"
 #include "kith/models/pretrained_input.h"
+#include "kith/models/published_name.h"
 
 namespace kith {
 
@@ -152,6 +153,8 @@ void add_mobilenet(const std::string& size, MobilenetV3Options options) {
   registry.add_shape<MobilenetV3>("mobilenet_v3_" + size,
                                   "MobileNetV3, " + size + ", " + features,
                                   options);
+  // timm's have a layer behind the pooling that this network lacks.
+  add_published_name({"torchvision", "mobilenet_v3_" + size});
   options.padding = "same";
   const std::string from_tf = "tf_mobilenetv3_" + size + "_100";
   registry.add_shape<MobilenetV3>(

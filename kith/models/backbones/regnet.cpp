@@ -12,6 +12,7 @@
 #include "kith/models/conv_parts.h"
 #include "kith/models/nearest_shape.h"
 #include "kith/models/published_config.h"
+#include "kith/models/published_name.h"
 
 namespace kith {
 
@@ -141,47 +142,69 @@ Features Regnet::run(const Tensor& images, const Mixing& mixing) {
 
 namespace {
 
-/// The modules of timm and of Hugging Face's RegNetModel.
-OtherNames regnet_names(const RegnetOptions& options) {
-  OtherNames names = {{"stem.conv", "stem.0"},
-                      {"stem.bn", "stem.1"},
-                      {"embedder.embedder.convolution", "stem.0"},
-                      {"embedder.embedder.normalization", "stem.1"}};
-  const bool has_squeeze = options.squeeze > 0;
+/// Calls f(ours, stage, block) for every block, its name with a dot behind it.
+template <class F>
+void for_regnet_blocks(const RegnetOptions& options, const F& f) {
   for (size_t s = 0; s < options.depths.size(); ++s) {
-    const std::string number = std::to_string(s + 1);
+    const std::string stage =
+        "trunk_output.block" + std::to_string(s + 1) + ".";
     for (int64_t i = 0; i < options.depths[s]; ++i) {
-      const std::string ours =
-          "trunk_output.block" + number + "." + regnet_block(s, i) + ".";
-      const std::string timm =
-          "s" + number + ".b" + std::to_string(i + 1) + ".";
-      const std::string theirs = "encoder.stages." + std::to_string(s) +
-                                 ".layers." + std::to_string(i) + ".";
-      const auto add = [&](const std::string& name, const std::string& in_timm,
-                           const std::string& in_theirs) {
-        names[timm + in_timm + ".conv"] = ours + name + ".0";
-        names[timm + in_timm + ".bn"] = ours + name + ".1";
-        names[theirs + in_theirs + ".convolution"] = ours + name + ".0";
-        names[theirs + in_theirs + ".normalization"] = ours + name + ".1";
-      };
-      add("proj", "downsample", "shortcut");
-      add("f.a", "conv1", "layer.0");
-      add("f.b", "conv2", "layer.1");
-      add("f.c", "conv3", has_squeeze ? "layer.3" : "layer.2");
-      names[timm + "se.fc1"] = ours + "f.se.fc1";
-      names[timm + "se.fc2"] = ours + "f.se.fc2";
-      names[theirs + "layer.2.attention.0"] = ours + "f.se.fc1";
-      names[theirs + "layer.2.attention.2"] = ours + "f.se.fc2";
+      f(stage + regnet_block(s, i) + ".", s, i);
     }
   }
+}
+
+OtherNames regnet_timm_names(const RegnetOptions& options) {
+  OtherNames names = {{"stem.conv", "stem.0"}, {"stem.bn", "stem.1"}};
+  for_regnet_blocks(options, [&](const std::string& ours, size_t s, int64_t i) {
+    const std::string theirs =
+        "s" + std::to_string(s + 1) + ".b" + std::to_string(i + 1) + ".";
+    const auto add = [&](const char* name, const char* other) {
+      names[theirs + other + ".conv"] = ours + name + ".0";
+      names[theirs + other + ".bn"] = ours + name + ".1";
+    };
+    add("proj", "downsample");
+    add("f.a", "conv1");
+    add("f.b", "conv2");
+    add("f.c", "conv3");
+    names[theirs + "se.fc1"] = ours + "f.se.fc1";
+    names[theirs + "se.fc2"] = ours + "f.se.fc2";
+  });
+  return names;
+}
+
+/// Of Hugging Face's RegNetModel.
+OtherNames regnet_huggingface_names(const RegnetOptions& options) {
+  OtherNames names = {{"embedder.embedder.convolution", "stem.0"},
+                      {"embedder.embedder.normalization", "stem.1"}};
+  for_regnet_blocks(options, [&](const std::string& ours, size_t s, int64_t i) {
+    const std::string theirs = "encoder.stages." + std::to_string(s) +
+                               ".layers." + std::to_string(i) + ".";
+    const auto add = [&](const char* name, const char* other) {
+      names[theirs + other + ".convolution"] = ours + name + ".0";
+      names[theirs + other + ".normalization"] = ours + name + ".1";
+    };
+    add("proj", "shortcut");
+    add("f.a", "layer.0");
+    add("f.b", "layer.1");
+    add("f.c", options.squeeze > 0 ? "layer.3" : "layer.2");
+    names[theirs + "layer.2.attention.0"] = ours + "f.se.fc1";
+    names[theirs + "layer.2.attention.2"] = ours + "f.se.fc2";
+  });
   return names;
 }
 
 }  // namespace
 
 void Regnet::adapt_weights(NamedTensors& weights) const {
-  rename_tensors(weights, regnet_names(options_), {"regnet."});
+  OtherNames names = regnet_timm_names(options_);
+  names.merge(regnet_huggingface_names(options_));
+  rename_tensors(weights, names, {"regnet."});
   adapt_channels(weights, "stem.0.weight", channels_);
+}
+
+void Regnet::publish_weights(NamedTensors& weights, int64_t) const {
+  rename_back(weights, regnet_timm_names(options_));
 }
 
 std::string Regnet::network_of(const NamedTensors& weights) const {
@@ -286,6 +309,8 @@ void add_regnet(const RegnetSize& size, double squeeze) {
   options.squeeze = squeeze;
   std::vector<std::string> aliases;
   if (*size.alias != '\0') aliases.emplace_back(size.alias);
+  add_published_name({"timm", aliases.empty() ? size.name : size.alias,
+                      "stem.conv", "head.fc"});
   backbone_registry().add_shape<Regnet>(
       size.name,
       std::string(squeeze > 0 ? "RegNetY, " : "RegNetX, ") +

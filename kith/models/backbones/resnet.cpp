@@ -12,6 +12,7 @@
 #include "kith/models/nearest_shape.h"
 #include "kith/models/pretrained_input.h"
 #include "kith/models/published_config.h"
+#include "kith/models/published_name.h"
 #include "kith/ops/pooling.h"
 
 namespace kith {
@@ -323,6 +324,8 @@ const NamedResnet kResnets[] = {
 bool add_resnets() {
   for (const auto& [name, summary, options] : kResnets) {
     backbone_registry().add_shape<Resnet>(name, summary, options);
+    const bool is_of_timm = options.stride == ResnetOptions().stride;
+    if (is_of_timm) add_published_name({"timm", name, "conv1", "fc"});
   }
   // What both subtract from bytes.
   for (const char* name : {"resnet50_caffe", "resnet50_keras"}) {

@@ -350,6 +350,11 @@ void VisionTransformer::adapt_weights(NamedTensors& weights) const {
   adapt_vit_weights(weights, options_, side_, channels_);
 }
 
+void VisionTransformer::publish_weights(NamedTensors& weights,
+                                        int64_t size) const {
+  publish_vit_weights(weights, options_, size / options_.patch);
+}
+
 std::string VisionTransformer::present_name(const std::string& stored) const {
   return vit_name(stored);
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kith/models/published_config.h"
+#include "kith/models/published_name.h"
 
 namespace kith {
 namespace {
@@ -290,11 +291,25 @@ void add_unicom(std::vector<VitShape>& all) {
   add("unicom_vit_l_14_336", "large", 14, 336, 768);
 }
 
+/// timm's name of a network, its first alias; that of DINOv3 is the one with
+/// biases, if it has any. Empty: timm does not have it.
+std::string timm_name(const VitShape& shape) {
+  std::string name;
+  for (const std::string& alias : shape.aliases) {
+    if (name.empty() || alias.ends_with("_qkvb")) name = alias;
+  }
+  return name;
+}
+
 bool register_shapes() {
   for (const VitShape& shape : vit_shapes()) {
     backbone_registry().add_shape<VisionTransformer>(
         shape.name, shape.summary, shape.options, shape.aliases);
     add_pretrained_input(shape.name, shape.input);
+    const std::string name = timm_name(shape);
+    if (!name.empty()) {
+      add_published_name({"timm", name, "patch_embed.proj", "head"});
+    }
   }
   return true;
 }
