@@ -30,6 +30,9 @@ struct ExportFlags {
                      "Writes model.onnx too, for clients of ONNX");
     command.add_flag("--triton", options.triton,
                      "Writes a model of the Triton server, and that alone");
+    command.add_flag("--huggingface", options.huggingface,
+                     "Writes a folder for timm (or torchvision) and Hugging "
+                     "Face, with a model card, and that alone");
     OnnxOptions& onnx = options.onnx_options;
     add("--onnx-input", onnx.input,
         "What the ONNX model takes: float32 [N, C, H, W], prepared, or uint8 "
@@ -48,6 +51,12 @@ struct ExportFlags {
       throw ConfigError(
           "--triton writes an ONNX model for the Triton server and nothing "
           "else: leave out --onnx, or export twice");
+    }
+    if (options.huggingface && (options.onnx || options.triton)) {
+      throw ConfigError(
+          "--huggingface writes a folder for timm and Hugging Face and nothing "
+          "else: leave out --" +
+          std::string(options.onnx ? "onnx" : "triton") + ", or export twice");
     }
     for (const CLI::Option* option : of_onnx) {
       if (option->count() == 0 || options.onnx || options.triton) continue;

@@ -114,6 +114,7 @@
 #include "kith/run/choose_checkpoint.h"   // last, best or an epoch
 #include "kith/train/model_embedding.h"   // as the run was evaluated
 #include "kith/train/export_model.h"      // for use elsewhere
+#include "kith/train/export_huggingface.h" // for timm and torchvision
 #include "kith/onnx/export_onnx.h"        // for clients of ONNX
 
 // Search.

@@ -9,6 +9,7 @@
 #include "kith/core/log.h"
 #include "kith/core/path.h"
 #include "kith/onnx/triton.h"
+#include "kith/train/export_huggingface.h"
 #include "kith/train/export_model.h"
 #include "kith/train/model_embedding.h"
 
@@ -26,8 +27,10 @@ void check_export_folder(const ExportRunOptions& options,
     throw ConfigError(out + ": is a file; give a folder");
   }
   if (names_in(options.out).empty()) return;
-  const bool is_earlier =
-      options.triton ? is_triton_model(options.out) : is_export(options.out);
+  const bool is_earlier = options.triton ? is_triton_model(options.out)
+                          : options.huggingface
+                              ? is_huggingface_export(options.out)
+                              : is_export(options.out);
   if (!is_earlier) {
     throw ConfigError(
         out + ": has files that are not an export; give another folder");
@@ -84,6 +87,10 @@ ExportedRun export_run(const ExportRunOptions& options) {
                                 : load_model(checkpoint.file, at::kCPU);
   ChosenCheckpoint origin = is_published ? checkpoint : origin_of(checkpoint);
   ExportSource source = {std::move(origin), options.version};
+  if (options.huggingface) {
+    return {checkpoint, model.net->dim(),
+            export_huggingface(model, source, options.out)};
+  }
   if (options.onnx || options.triton) {
     const OnnxModel onnx = onnx_of(model, options);
     if (options.triton) {

@@ -18,6 +18,7 @@ struct ExportRunOptions {
   bool overwrite = false;         ///< Replace an export that is in the folder.
   bool onnx = false;              ///< With model.onnx.
   bool triton = false;            ///< As a model of the Triton server instead.
+  bool huggingface = false;       ///< As timm and Hugging Face have it instead.
   OnnxOptions onnx_options = {};  ///< Of both.
 };
 
@@ -27,9 +28,9 @@ struct ExportedRun {
   int64_t bytes = 0;            ///< Of the weights, or of the Triton model.
 };
 
-/// Writes a network for use elsewhere (see export_model, onnx_model and
-/// write_triton_model). ConfigError if the folder has anything but an earlier
-/// export of the same kind.
+/// Writes a network for use elsewhere (see export_model, onnx_model,
+/// write_triton_model and export_huggingface). ConfigError if the folder has
+/// anything but an earlier export of the same kind.
 ExportedRun export_run(const ExportRunOptions& options);
 
 }  // namespace kith

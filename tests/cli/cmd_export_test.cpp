@@ -218,7 +218,49 @@ TEST_F(ExportCommand, WritesAModelOfTheTritonServer) {
                  {"letters, digits"});
 }
 
+TEST_F(ExportCommand, WritesAFolderForTimm) {
+  const std::string trained = out("regnet"), folder = out("for_timm");
+  const std::string config = folder_->write("regnet.yaml", kTinyConfig);
+  expect_success(train_arguments(
+      config, trained,
+      {"--set",
+       "model={input: {size: 32, colour: rgb}, backbone: {name: "
+       "regnety_002}, head: {dim: 16}}",
+       "--set", "train.epochs=1"}));
+  const std::vector<std::string> command = {"export", trained, "--out", folder,
+                                            "--huggingface"};
+  const ProgramResult result = expect_success(command);
+  EXPECT_THAT(result.out, HasSubstr("README.md there tells how to use it"));
+  const std::string card = read_file(folder + "/README.md", 1 << 16);
+  const Json metrics =
+      Json::parse(read_file(trained + "/metrics.json", 1 << 20));
+  const double recall = metrics.at("last").at("metrics").at("recall_any@1");
+  EXPECT_THAT(card, HasSubstr("value: " + Json(recall).dump()));
+  EXPECT_THAT(card, HasSubstr("| recall_any@1 |"));
+  EXPECT_THAT(card, HasSubstr("name: recall_at_k"));
+  // What published weights serve for.
+  expect_success({"eval", "--weights", folder, "--data", images(), "--out",
+                  out("eval"), "--device", "cpu", "--threads", "1"});
+  expect_failure(2, command, {"for_timm: has an export already"});
+  std::vector<std::string> again = command;
+  again.emplace_back("--overwrite");
+  expect_success(again);
+  // No kind of export takes another's place.
+  expect_failure(2, {"export", trained, "--out", folder, "--overwrite"},
+                 {"has files that are not an export"});
+  expect_failure(2, {"export", run(), "--out", out("none"), "--huggingface"},
+                 {"neither timm nor torchvision has the backbone 'convnet'",
+                  "without --huggingface", "--onnx"});
+  EXPECT_FALSE(fs::exists(out("none")));
+}
+
 TEST_F(ExportCommand, RefusesFlagsThatDoNotGoTogether) {
+  expect_failure(
+      2, {"export", run(), "--out", out("z"), "--onnx", "--huggingface"},
+      {"--huggingface writes a folder for timm", "leave out --onnx"});
+  expect_failure(
+      2, {"export", run(), "--out", out("z"), "--triton", "--huggingface"},
+      {"leave out --triton"});
   expect_failure(
       2, {"export", run(), "--out", out("z"), "--onnx-input", "uint8"},
       {"--onnx-input is about an ONNX model: add --onnx or --triton"});
