@@ -118,7 +118,17 @@ void write_onnx_models(const Arguments& arguments) {
     const auto onnx = read_options<OnnxOptions>(
         options == nullptr ? ConfigNode::map() : *options, "onnx");
     const std::string path = folder + "/" + item.find("name")->scalar;
-    write_onnx(onnx_model(*net, onnx, {}), path + ".onnx");
+    if (item.find("checkpoint_alone") == nullptr) {
+      write_onnx(onnx_model(*net, onnx, {}), path + ".onnx");
+    }
+    if (item.find("checkpoint") != nullptr ||
+        item.find("checkpoint_alone") != nullptr) {
+      ConfigNode config = ConfigNode::map();
+      config.set("model", net->section());
+      const ConfigNode* evaluation = item.find("eval");
+      if (evaluation != nullptr) config.set("eval", *evaluation);
+      save_model(path + ".safetensors", *net, config);
+    }
     const InputOptions& input = net->input();
     const bool is_uint8 = onnx.input == "uint8";
     for (const int64_t count : {1, 7}) {
@@ -128,13 +138,6 @@ void write_onnx_models(const Arguments& arguments) {
     if (item.find("other_size") != nullptr) {
       save_pictures(*net, path + ".other", 2, input.size + 23, input.size + 10,
                     is_uint8, false);
-    }
-    if (item.find("checkpoint") != nullptr) {
-      ConfigNode config = ConfigNode::map();
-      config.set("model", net->section());
-      const ConfigNode* evaluation = item.find("eval");
-      if (evaluation != nullptr) config.set("eval", *evaluation);
-      save_model(path + ".safetensors", *net, config);
     }
   }
 }
