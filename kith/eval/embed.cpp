@@ -27,9 +27,10 @@ Tensor no_rows(EmbeddingNet& net, const EmbedOptions& options) {
 }
 
 /// One picture an image, all of the network's own size.
-Tensor embed_plain(EmbeddingNet& net, const DataSet& data,
+Tensor embed_plain(ReplayedForward& network, const DataSet& data,
                    const ImageShare& share, const EmbedOptions& options,
                    Progress& progress) {
+  EmbeddingNet& net = network.net();
   const Augmentations none;
   const auto load = [&](int64_t, int64_t, int64_t index) {
     Rng unused(0, Stream::kAugment);
@@ -54,7 +55,7 @@ Tensor embed_plain(EmbeddingNet& net, const DataSet& data,
   while (loader.remaining() > 0) {
     const Batch batch = next_batch(loader, options.times);
     const Upload pixels(pixels_of(batch.parts.front()), net.device());
-    parts.push_back(forward_pixels(net, pixels.get(), usual, options.pooled));
+    parts.push_back(forward_pixels(network, pixels.get(), usual));
     std::exchange(before, std::exchange(last, StreamPoint(net.device())))
         .reach();
     finish_copy(pixels, options.times);
@@ -120,8 +121,9 @@ EmbeddedShare embed_raw(EmbeddingNet& net, const DataSet& data,
       or_alone(options.ranks));
   const Timer timer;
   const Tensor rows = in_evaluation_mode(net, [&] {
-    return plain ? embed_plain(net, data, share, options, progress)
-                 : embed_pictures(net, data, share, options, progress);
+    ReplayedForward network(net, options.pooled);
+    return plain ? embed_plain(network, data, share, options, progress)
+                 : embed_pictures(network, data, share, options, progress);
   });
   check_embeddings(rows, data, share.images, options);
   if (options.times != nullptr) {

@@ -29,13 +29,15 @@ std::vector<Image> pictures_of(const EmbeddingNet& net, const DataSet& data,
 /// Adds up what the network makes of pictures, a row an image.
 class Sums {
  public:
-  Sums(EmbeddingNet& net, const EmbedOptions& options, const ImageShare& share)
-      : net_(net),
+  Sums(ReplayedForward& network, const EmbedOptions& options,
+       const ImageShare& share)
+      : network_(network),
+        net_(network.net()),
         options_(options),
         all_images_(share.all_images),
         sums_(torch::zeros(
-            {share.count(), options.pooled ? net.pooled_dim() : net.dim()},
-            net.parameters().front().options())) {}
+            {share.count(), options.pooled ? net_.pooled_dim() : net_.dim()},
+            net_.parameters().front().options())) {}
 
   /// Of a batch whose first image has this row. Returns when its memory has
   /// been read.
@@ -74,10 +76,11 @@ class Sums {
   bool is_plain() const { return options_.descriptor.is_plain(); }
 
   void add(const Tensor& rows, const Tensor& pixels, int64_t usual) {
-    const Tensor x = forward_pixels(net_, pixels, usual, options_.pooled);
+    const Tensor x = forward_pixels(network_, pixels, usual);
     sums_.index_add_(0, rows, is_plain() ? x : normalize_rows(x));
   }
 
+  ReplayedForward& network_;
   EmbeddingNet& net_;
   const EmbedOptions& options_;
   int64_t all_images_;
@@ -112,27 +115,23 @@ void finish_copy(const Upload& pixels, EmbedTimes* times) {
   if (times != nullptr) times->copying += timer.seconds();
 }
 
-Tensor forward_pixels(EmbeddingNet& net, const Tensor& pixels, int64_t usual,
-                      bool pooled) {
-  const auto forward = [&](const Tensor& x) {
-    const Tensor images = net.prepare(x);
-    return pooled ? net.pooled(images) : net.forward(images);
-  };
+Tensor forward_pixels(ReplayedForward& network, const Tensor& pixels,
+                      int64_t usual) {
   const int64_t missing = usual - pixels.size(0);
-  if (missing <= 0 || !pixels.is_cuda()) return forward(pixels);
+  if (missing <= 0 || !pixels.is_cuda()) return network(pixels);
   const Tensor full =
       torch::constant_pad_nd(pixels, {0, 0, 0, 0, 0, 0, 0, missing});
-  return forward(full).slice(0, 0, pixels.size(0));
+  return network(full).slice(0, 0, pixels.size(0));
 }
 
-Tensor embed_pictures(EmbeddingNet& net, const DataSet& data,
+Tensor embed_pictures(ReplayedForward& network, const DataSet& data,
                       const ImageShare& share, const EmbedOptions& options,
                       Progress& progress) {
   const auto load = [&](int64_t, int64_t, int64_t index) {
-    return pictures_of(net, data, options, index);
+    return pictures_of(network.net(), data, options, index);
   };
-  Sums sums(net, options, share);
-  Loader loader(share.batches, load, loader_for(net, options));
+  Sums sums(network, options, share);
+  Loader loader(share.batches, load, loader_for(network.net(), options));
   progress.start("embed", share.all_images);
   for (int64_t done = 0; loader.remaining() > 0;) {
     const Batch batch = next_batch(loader, options.times);

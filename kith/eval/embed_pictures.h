@@ -7,6 +7,7 @@
 #include "kith/core/tensor.h"
 #include "kith/eval/embed.h"
 #include "kith/eval/image_share.h"
+#include "kith/models/replayed_forward.h"
 
 namespace kith {
 
@@ -20,11 +21,11 @@ LoaderOptions loader_for(const EmbeddingNet& net, const EmbedOptions& options);
 /// one. `times`, unless it is null, gets the wait.
 void finish_copy(const Upload& pixels, EmbedTimes* times);
 
-/// Embeddings of pixels [N, H, W, C], or what their linear layer is given if
-/// `pooled`. On a GPU a batch that is smaller than the `usual` one is filled
-/// up: preparing convolutions for another shape takes seconds.
-Tensor forward_pixels(EmbeddingNet& net, const Tensor& pixels, int64_t usual,
-                      bool pooled);
+/// What a network makes of pixels [N, H, W, C]. On a GPU a batch that is
+/// smaller than the `usual` one is filled up: preparing convolutions for
+/// another shape takes seconds.
+Tensor forward_pixels(ReplayedForward& network, const Tensor& pixels,
+                      int64_t usual);
 
 /// Images that are loaded together: a batch, but of large pictures no more than
 /// fill 256 MB, unless a thread would have nothing to do.
@@ -38,7 +39,7 @@ int64_t images_a_batch(const InputOptions& input, const EmbedOptions& options);
 /// Pictures of one size go through the network together: as many as have the
 /// pixels of `options.batch` pictures of the model's own input, so that the
 /// network needs no more memory than with these.
-Tensor embed_pictures(EmbeddingNet& net, const DataSet& data,
+Tensor embed_pictures(ReplayedForward& network, const DataSet& data,
                       const ImageShare& share, const EmbedOptions& options,
                       Progress& progress);
 

@@ -59,7 +59,8 @@ int64_t grid_side(int64_t patches) {
 
 RotaryAngles::RotaryAngles(int64_t rows, int64_t columns, int64_t width,
                            double base, const at::TensorOptions& like) {
-  const auto exact = torch::TensorOptions(torch::kDouble);
+  // On the device from the start: a copy to a GPU would wait for it.
+  const at::TensorOptions exact = like.dtype(torch::kDouble);
   const auto centres = [&](int64_t count) {
     return 2 * (torch::arange(count, exact) + 0.5) /
                static_cast<double>(count) -

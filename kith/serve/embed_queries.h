@@ -6,7 +6,7 @@
 #include "kith/core/tensor.h"
 #include "kith/eval/descriptor.h"
 #include "kith/image/image.h"
-#include "kith/models/embedding_net.h"
+#include "kith/models/replayed_forward.h"
 
 namespace kith {
 
@@ -15,7 +15,7 @@ namespace kith {
 /// gives for the same images, made unit. The network is in evaluation mode; no
 /// more than `batch` of the largest pictures of its own input are in it at
 /// once.
-Tensor embed_queries(EmbeddingNet& net,
+Tensor embed_queries(ReplayedForward& network,
                      std::vector<std::vector<Image>>& pictures,
                      const DescriptorOptions& descriptor, int64_t batch);
 

@@ -34,7 +34,10 @@ Hits first_of(Hits hits, const Query& query) {
 class SearchService::Worker {
  public:
   Worker(std::unique_ptr<EmbeddingNet> net, ServiceOptions options)
-      : net_(std::move(net)), options_(std::move(options)), queue_(options_) {
+      : net_(std::move(net)),
+        network_(*net_),
+        options_(std::move(options)),
+        queue_(options_) {
     options_.descriptor.check(net_->backbone());
     net_->eval();
     thread_ = std::thread([this] { work(); });
@@ -99,7 +102,7 @@ class SearchService::Worker {
     }
     if (pictures.empty()) return;
     const Tensor x =
-        embed_queries(*net_, pictures, options_.descriptor, options_.batch);
+        embed_queries(network_, pictures, options_.descriptor, options_.batch);
     for (size_t i = 0; i < with_pictures.size(); ++i) {
       const auto row = static_cast<int64_t>(i);
       with_pictures[i]->vector = x.slice(0, row, row + 1);
@@ -166,6 +169,7 @@ class SearchService::Worker {
   }
 
   std::unique_ptr<EmbeddingNet> net_;
+  ReplayedForward network_;
   ServiceOptions options_;
   QueryQueue queue_;
   std::thread thread_;
