@@ -21,14 +21,10 @@ constexpr std::array<std::string_view, 4> kEndKeys = {
     "train.epochs", "train.steps", "train.stop_epoch", "train.patience"};
 
 /// How the work is done.
-constexpr std::array<std::string_view, 8> kWorkKeys = {"train.workers",
-                                                       "train.prefetch",
-                                                       "train.checkpoint_steps",
-                                                       "train.keep_every",
-                                                       "train.keep_graphs",
-                                                       "train.cache_mb",
-                                                       "train.tune",
-                                                       "threads"};
+constexpr std::array<std::string_view, 9> kWorkKeys = {
+    "train.workers",    "train.prefetch",    "train.checkpoint_steps",
+    "train.keep_every", "train.keep_graphs", "train.replay",
+    "train.cache_mb",   "train.tune",        "threads"};
 
 /// When and how evaluations are made, but not of what: their numbers stay
 /// comparable with earlier ones.

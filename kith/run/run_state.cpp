@@ -18,8 +18,9 @@ ConfigNode without_neutral_keys(ConfigNode tree) {
   drop(tree, "published");
   drop(tree, "started");
   if (ConfigNode* train = tree.find("train")) {
-    for (const char* key : {"workers", "prefetch", "checkpoint_steps",
-                            "keep_every", "cache_mb", "keep_graphs", "tune"}) {
+    for (const char* key :
+         {"workers", "prefetch", "checkpoint_steps", "keep_every", "cache_mb",
+          "keep_graphs", "replay", "tune"}) {
       drop(*train, key);
     }
   }

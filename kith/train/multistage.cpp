@@ -1,13 +1,13 @@
 #include "kith/train/multistage.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <utility>
 
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/core/log.h"
 #include "kith/core/memory.h"
 #include "kith/core/rng.h"
 #include "kith/ops/gpu.h"
@@ -40,42 +40,6 @@ int64_t as_many(int64_t count, int64_t largest, int64_t numbers) {
 }
 
 }  // namespace
-
-std::vector<Tensor> gathered_statistics(const torch::nn::Module& net) {
-  std::vector<Tensor> all;
-  const auto add = [&](const torch::nn::Module& module) {
-    if (!module.is_training()) return;
-    for (const Tensor& buffer : module.buffers(/*recurse=*/false)) {
-      all.push_back(buffer);
-    }
-  };
-  add(net);
-  for (const auto& module : net.modules(/*include_self=*/false)) add(*module);
-  return all;
-}
-
-StatisticsGuard::StatisticsGuard(const torch::nn::Module& net) {
-  std::map<at::ScalarType, std::vector<Tensor>> by_type;
-  for (const Tensor& buffer : gathered_statistics(net)) {
-    by_type[buffer.scalar_type()].push_back(buffer);
-  }
-  for (auto& [type, buffers] : by_type) {
-    std::vector<Tensor> flat;
-    for (const Tensor& buffer : buffers) flat.push_back(buffer.flatten());
-    before_.emplace_back(std::move(buffers), torch::cat(flat));
-  }
-}
-
-StatisticsGuard::~StatisticsGuard() {
-  const torch::NoGradGuard no_grad;
-  for (auto& [buffers, values] : before_) {
-    int64_t begin = 0;
-    for (Tensor& buffer : buffers) {
-      buffer.copy_(values.narrow(0, begin, buffer.numel()).view_as(buffer));
-      begin += buffer.numel();
-    }
-  }
-}
 
 KeepGraphs parse_keep_graphs(const std::string& text) {
   if (text == "none") return KeepGraphs::kNone;
@@ -199,11 +163,58 @@ Mixing Multistage::mixing_of(const Chunk& chunk) const {
           partners_.narrow(0, chunk.begin, chunk.count) - chunk.begin};
 }
 
+uint64_t Multistage::seed_of(size_t chunk) const {
+  const int64_t number = first_ + static_cast<int64_t>(chunk);
+  return Rng(seed_, Stream::kStep, {number}).next();
+}
+
 Tensor Multistage::forward(size_t chunk, const Tensor& pixels) {
   const RoundedWeights::Use once_a_batch(rounded_);
-  const int64_t number = first_ + static_cast<int64_t>(chunk);
-  torch::manual_seed(Rng(seed_, Stream::kStep, {number}).next());
+  torch::manual_seed(seed_of(chunk));
   return network_(pixels, mixing_of(chunks_[chunk]));
+}
+
+void Multistage::replay_chunks(int64_t most) {
+  most_replayed_ = most;
+  replay_ = std::make_unique<ReplayedChunk>(
+      *module_,
+      [network = network_](const Tensor& items) { return network(items, {}); },
+      device_);
+}
+
+/// Empty if the batch may be.
+std::string Multistage::why_not_replayed() const {
+  if (chunks_.size() != 1) {
+    return "a batch goes through the network in " +
+           std::to_string(chunks_.size()) + " chunks";
+  }
+  if (mixup_) return "its pictures are mixed otherwise each time";
+  if (in_step_ != nullptr) return "its statistics are shared with other ranks";
+  if (keep_ == KeepGraphs::kNone) return "no graphs are to be kept";
+  if (chunks_.front().numbers > most_replayed_) {
+    return "it is so large that starting its kernels takes no time beside them";
+  }
+  return "";
+}
+
+/// The embeddings of the batch; undefined if it is to be computed the usual
+/// way.
+Tensor Multistage::replayed(const Tensor& pixels) {
+  if (!replay_) return {};
+  const std::string reason = why_not_replayed();
+  if (!reason.empty()) {
+    if (!std::exchange(told_why_not_, true)) {
+      log_info("batches are not started as a whole (train.replay): " + reason);
+    }
+    return {};
+  }
+  const auto has_room = [this] {
+    // With as much again for what others need between the steps.
+    return !device_.is_cuda() || fits(2 * chunks_.front().numbers);
+  };
+  const Tensor all = replay_->forward(pixels, seed_of(0), has_room);
+  by_replay_ = all.defined();
+  return all;
 }
 
 Tensor Multistage::embed(const Tensor& pixels, uint64_t seed,
@@ -234,6 +245,11 @@ Tensor Multistage::embed(std::vector<Part> parts, uint64_t seed,
   for (size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
     const Tensor here = next.get();
     next = start_upload(chunk + 1);
+    if (const Tensor output = replayed(here); output.defined()) {
+      outputs.push_back(output);
+      ++kept_;
+      continue;
+    }
     const int64_t numbers = chunks_[chunk].numbers;
     // The first chunks keep their graphs: backward() frees these before it
     // computes the others again.
@@ -269,10 +285,14 @@ void Multistage::backward(const Tensor& gradient,
   std::vector<int64_t> counts;
   for (const Chunk& chunk : chunks_) counts.push_back(chunk.count);
   const std::vector<Tensor> parts = rows.split_with_sizes(counts);
-  const auto kept = static_cast<size_t>(kept_);
   const auto tell = [&](size_t chunk) {
     if (before_last && chunk + 1 == chunks_.size()) before_last();
   };
+  if (by_replay_) {
+    if (!before_last && replay_->backward(parts.front())) return drop();
+    kept_ = 0;
+  }
+  const auto kept = static_cast<size_t>(kept_);
   for (size_t chunk = 0; chunk < kept; ++chunk) {
     tell(chunk);
     std::exchange(graphs_[chunk], Tensor()).backward(parts[chunk]);
@@ -295,6 +315,7 @@ void Multistage::drop() {
   graphs_.clear();
   parts_.clear();
   rounded_.clear();
+  by_replay_ = false;
 }
 
 bool Multistage::halve_sub_batch() {

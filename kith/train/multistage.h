@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,8 @@
 #include "kith/distributed/communicator.h"
 #include "kith/models/embedding_net.h"
 #include "kith/ops/rounded_weights.h"
+#include "kith/train/replayed_chunk.h"
+#include "kith/train/statistics_guard.h"
 
 namespace kith {
 
@@ -21,28 +24,6 @@ enum class KeepGraphs {
   kNone,  ///< None: every chunk is computed twice.
   kAuto,  ///< As many as fit into the device's memory.
   kAll,   ///< All: every chunk is computed once.
-};
-
-/// Buffers in which a network gathers statistics of what passes through: those
-/// of its modules in training mode. Batch norm that keeps its statistics is in
-/// evaluation mode.
-std::vector<Tensor> gathered_statistics(const torch::nn::Module& net);
-
-/// Puts those statistics back to what they were when it was made, unless
-/// dismiss() says that what was gathered since then counts.
-class StatisticsGuard {
- public:
-  explicit StatisticsGuard(const torch::nn::Module& net);
-  ~StatisticsGuard();
-  StatisticsGuard(const StatisticsGuard&) = delete;
-  StatisticsGuard& operator=(const StatisticsGuard&) = delete;
-
-  void dismiss() { before_.clear(); }
-
- private:
-  /// Buffers of one type and, behind each other, their values: one copy, for
-  /// a network has a hundred of them, and on a GPU each would be a launch.
-  std::vector<std::pair<std::vector<Tensor>, Tensor>> before_;
 };
 
 /// "none", "auto" or "all".
@@ -95,6 +76,15 @@ class Multistage {
   /// its statistics. Pictures have one size then. `ranks` must outlive it.
   void keep_step(Communicator& ranks) { in_step_ = &ranks; }
 
+  /// From now on both passes over a batch that is one chunk, of at most `most`
+  /// numbers and not mixed, are recorded and started as a whole, where that can
+  /// be (ReplayedChunk). Not for a network that does on the processor what
+  /// depends on more than shapes: that would be recorded as it was once.
+  void replay_chunks(int64_t most);
+
+  /// Ends that and gives the memory of recordings back. Whether there was any.
+  bool stop_replaying() { return replay_ && replay_->stop(); }
+
   /// M pictures in all -> [M, dim], a leaf that wants a gradient. The pictures
   /// must stay until backward() is done. With mixup there is one part. `first`:
   /// if these are a part of a larger batch, its chunks before them.
@@ -143,7 +133,10 @@ class Multistage {
   Upload start_upload(size_t chunk) const;
   Tensor draw_all_partners(const Mixup& mixup) const;
   Mixing mixing_of(const Chunk& chunk) const;
+  uint64_t seed_of(size_t chunk) const;
   Tensor forward(size_t chunk, const Tensor& pixels);
+  Tensor replayed(const Tensor& pixels);
+  std::string why_not_replayed() const;
   bool fits(int64_t numbers) const;
   int64_t memory_in_use() const;
 
@@ -168,6 +161,10 @@ class Multistage {
   int64_t kept_ = 0;                 ///< The first chunks keep their graphs.
   std::vector<Tensor> graphs_;       ///< Their outputs.
   double graph_bytes_a_number_ = 0;  ///< The most that was seen.
+  std::unique_ptr<ReplayedChunk> replay_;  ///< Null: chunks are not replayed.
+  int64_t most_replayed_ = 0;              ///< Numbers of a chunk.
+  bool by_replay_ = false;                 ///< The batch was replayed.
+  bool told_why_not_ = false;
 };
 
 }  // namespace kith

@@ -33,6 +33,11 @@ void TrainOptions::describe(OptionSet& set) {
           "Sub-batches that are computed once instead of twice: as many as "
           "memory allows, none, or all.")
       .choices({"auto", "none", "all"});
+  set.add("replay", replay,
+          "Which batches start the network's passes as a whole, recorded once "
+          "(CUDA graphs), where they are one sub-batch: small ones on a GPU "
+          "(auto), none, or all. No number of a run depends on it.")
+      .choices({"auto", "none", "all"});
   set.add("lanes", lanes,
           "The arithmetic of a step is that of this many lanes, whatever the "
           "number of ranks: any that divides it gives the same bits. 0: one "

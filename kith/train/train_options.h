@@ -20,6 +20,7 @@ struct TrainOptions {
   int64_t keep_every = 0;
   int64_t sub_batch = 0;
   std::string keep_graphs = "auto";
+  std::string replay = "auto";
   int64_t lanes = 0;
   int64_t head_epochs = 0;
   int64_t stop_epoch = 0;

@@ -1,6 +1,7 @@
 #include "kith/train/training_step.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "kith/core/log.h"
 #include "kith/core/memory.h"
 #include "kith/ops/gpu.h"
+#include "kith/ops/replay.h"
 #include "kith/train/gradient_sum.h"
 #include "kith/train/lane_statistics.h"
 
@@ -106,9 +108,29 @@ TrainingStep::TrainingStep(const StepParts& parts, const TrainOptions& options,
   for (const auto& [name, weight] : parts.net.weights()) {
     weights_.push_back(weight);
   }
+  replay_chunks();
 }
 
 TrainingStep::~TrainingStep() = default;
+
+void TrainingStep::replay_chunks() {
+  const bool all = options_.replay == "all";
+  if (!all && (options_.replay == "none" || !device_.is_cuda())) return;
+  const char* reason = nullptr;
+  if (parts_.cut.lanes().count > 1) {
+    reason = "gradients of several lanes or ranks are added up on the way";
+  } else if (parts_.net.is_own()) {
+    reason = "what a network of your own does on the processor is not known";
+  }
+  if (reason != nullptr) {
+    log_info(
+        std::string("batches are not started as a whole (train.replay): ") +
+        reason);
+    return;
+  }
+  lanes_.front().replay_chunks(all ? std::numeric_limits<int64_t>::max()
+                                   : kMostReplayed);
+}
 
 int64_t TrainingStep::chunks() const {
   int64_t count = 0;
@@ -369,7 +391,14 @@ bool TrainingStep::halve_sub_batch(int64_t count) {
 void TrainingStep::make_room(const Batch& batch, int64_t step) {
   for (Multistage& lane : lanes_) lane.drop();
   parts_.optimizer.zero_grad();
+  const bool had_recording = lanes_.front().stop_replaying();
   release_gpu_cache();
+  if (had_recording) {
+    log_warning("out of memory on " + device_.str() +
+                ": batches are no longer started as a whole (train.replay), "
+                "which kept some, and the step is taken again");
+    return;
+  }
   const int64_t before = sub_batch() == 0 ? batch.count() : sub_batch();
   const std::string keep = options_.keep_graphs;
   if (halved_ || keep == "all" || !halve_sub_batch(batch.count())) {

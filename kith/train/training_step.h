@@ -82,6 +82,7 @@ class TrainingStep {
                                          const BatchCut::Lane& lane,
                                          const ObjectiveInput& input) const;
   BatchCut::Lane lane_of(size_t own, int64_t count) const;
+  void replay_chunks();
   bool halve_sub_batch(int64_t count);
   void back_propagate(const Tensor& gradient, const BatchLanes& lanes);
   std::unique_ptr<GradientSum> take_sum(const BatchLanes& lanes);
