@@ -1,0 +1,68 @@
+// Products of vectors that are split into two bfloat16.
+
+#include "kith/ops/row_side.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "kith/losses/loss.h"
+#include "kith/ops/bf16_product.h"
+#include "tests/support/torch/batches.h"
+#include "tests/support/torch/tensors.h"
+
+namespace kith {
+namespace {
+
+RowInput unit_batch(int64_t count, int64_t dim) {
+  RowInput input;
+  input.rows = random_normal({count, dim}, 3).to(torch::kFloat);
+  input.rows = input.rows / input.rows.norm(2, 1, true);
+  input.row_labels = torch::arange(count) / 4;
+  return input;
+}
+
+TEST(SplitProducts, AreNearThoseOfDouble) {
+  const RowInput input = unit_batch(48, 512);
+  RowSides sides(input, /*is_euclidean=*/false, /*is_split=*/true,
+                 [](const RowSides&) {});
+  const Tensor x = sides.rows->x.to(torch::kDouble);
+  Tensor s = torch::empty({16, 32});
+  sides.similarities({0, 16, 0, 16}, {16, 48, 16, 48}, s);
+  const Tensor expected = torch::mm(x.slice(0, 0, 16), x.slice(0, 16, 48).t());
+  EXPECT_LT(max_difference(s.to(torch::kDouble), expected), 1e-5);
+
+  const Tensor w = random_normal({16, 32}, 4).to(torch::kFloat);
+  sides.rows->dx = torch::zeros_like(sides.rows->x);
+  sides.add_gradient(w, {0, 16, 0, 16}, {16, 48, 16, 48});
+  const Tensor rows = torch::mm(w.to(torch::kDouble), x.slice(0, 16, 48));
+  const Tensor columns = torch::mm(w.t().to(torch::kDouble), x.slice(0, 0, 16));
+  const Tensor dx = sides.rows->dx.to(torch::kDouble);
+  EXPECT_LT(max_difference(dx.slice(0, 0, 16), rows), 5e-3);
+  EXPECT_LT(max_difference(dx.slice(0, 16, 48), columns), 5e-3);
+}
+
+TEST(SplitProducts, AreTakenOnAGpu) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
+  const RowInput input = unit_batch(600, 96);
+  const auto run = [&](const std::string& products, at::Device device,
+                       at::ScalarType type) {
+    const auto loss = loss_registry().make(
+        parse_config("{name: recall_at_k, t2: 0.05, block: 256, products: " +
+                         products + "}",
+                     "test"),
+        "loss", {});
+    Tensor x = input.rows.to(device, type).detach().requires_grad_();
+    const Tensor value = (*loss)(x, input.row_labels.to(device)).value;
+    value.backward();
+    return std::make_pair(value.item<double>(),
+                          x.grad().to(torch::kCPU, torch::kDouble));
+  };
+  const auto [value, gradient] = run("float32", at::kCPU, torch::kDouble);
+  const auto [split, near] = run("bf16_split", at::kCUDA, torch::kFloat);
+  EXPECT_NEAR(split, value, 1e-4);
+  EXPECT_LT((near - gradient).norm().item<double>(),
+            5e-3 * gradient.norm().item<double>());
+}
+
+}  // namespace
+}  // namespace kith
