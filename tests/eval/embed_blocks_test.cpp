@@ -62,7 +62,7 @@ TEST_F(EmbedBlocks, TogetherAreWhatEmbedGives) {
                     blocks.push_back(rows);
                     sizes.push_back(rows.size(0));
                   });
-  EXPECT_THAT(sizes, ElementsAre(32, 32, 6));
+  EXPECT_THAT(sizes, ElementsAre(64, 6));
   const Tensor whole = embed(net_, data_, all_, options_, silent_progress());
   EXPECT_TRUE(torch::equal(torch::cat(blocks), whole));
   EXPECT_THAT(progress.totals, ElementsAre(70)) << "one bar for all blocks";

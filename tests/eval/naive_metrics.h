@@ -176,13 +176,19 @@ inline double inter(const Set& set) {
   return mean_distance(torch::stack(means));
 }
 
-inline Numbers rho(const Set& set) {
+inline Numbers rho_of(const Numbers& values) {
   double sum = 0;
-  const Numbers values = singular_values(set.unit);
   for (const double value : values) {
     sum -= std::log(value * double(values.size())) / double(values.size());
   }
   return {sum};
+}
+
+/// Singular values that are not zero.
+inline Numbers occupied(const Set& set) {
+  Numbers values = singular_values(set.unit);
+  std::erase(values, 0.0);
+  return values;
 }
 
 inline Numbers class_spectrum(const Set& set) {
@@ -266,7 +272,12 @@ inline const std::map<std::string, SetFunction>& set_metrics() {
       {"inter", [](const Set& s, double) { return Numbers{inter(s)}; }},
       {"intra_over_inter",
        [](const Set& s, double) { return Numbers{intra(s) / inter(s)}; }},
-      {"rho", [](const Set& s, double) { return rho(s); }},
+      {"rho",
+       [](const Set& s, double) { return rho_of(singular_values(s.unit)); }},
+      {"rho_occupied",
+       [](const Set& s, double) { return rho_of(occupied(s)); }},
+      {"occupied", [](const Set& s,
+                      double) { return Numbers{double(occupied(s).size())}; }},
       {"spectrum",
        [](const Set& s, double) { return singular_values(s.unit); }},
       {"class_spectrum",

@@ -17,7 +17,7 @@ RowInput unit_batch(int64_t count, int64_t dim) {
   RowInput input;
   input.rows = random_normal({count, dim}, 3).to(torch::kFloat);
   input.rows = input.rows / input.rows.norm(2, 1, true);
-  input.row_labels = torch::arange(count) / 4;
+  input.row_labels = torch::arange(count / 4).repeat_interleave(4);
   return input;
 }
 

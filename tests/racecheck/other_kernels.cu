@@ -369,8 +369,8 @@ std::vector<std::pair<float, int64_t>> nearest_of(
   constexpr int64_t kItems = 5001;
   constexpr int64_t kDim = 11;
   Shared<float> queries(kQueries * kDim), gallery(kItems * kDim);
-  draw(queries, kQueries * kDim, 7);
-  draw(gallery, kItems * kDim, 8);
+  draw_numbers(queries, kQueries * kDim, 7);
+  draw_numbers(gallery, kItems * kDim, 8);
   for (int64_t i = 0; i < kItems; i += 2) {
     for (int64_t d = 0; d < kDim; ++d) gallery[i * kDim + d] = queries[d];
   }
