@@ -11,9 +11,10 @@ kith.samplers. docs/python.md tells more.
 from . import losses, miners, samplers
 from ._library import LIBRARY
 from ._multistage import Multistage
+from ._nested import Nested
 from ._parts import DESCRIPTION as _DESCRIPTION
 from ._retrieval import Neighbours, metrics, search, simix_pairs
 
 __version__: str = _DESCRIPTION["version"]
-__all__ = ["LIBRARY", "Multistage", "Neighbours", "losses", "metrics", "miners",
-           "samplers", "search", "simix_pairs"]
+__all__ = ["LIBRARY", "Multistage", "Neighbours", "Nested", "losses", "metrics",
+           "miners", "samplers", "search", "simix_pairs"]
