@@ -106,23 +106,25 @@ Range needed(const ResizeWeights& weights) {
 
 // `width` pixels from column `left` of the rows in a range, each resized.
 Image resize_rows(const Image& image, int left, int width, Range rows,
-                  const ResizeWeights& weights) {
+                  ResizeWeights weights) {
+  if (image.channels == 3) weights.split();
   const auto outputs = static_cast<int>(weights.outputs());
   Image result(outputs, rows.count, image.channels);
   const auto channels = static_cast<size_t>(image.channels);
   const size_t skip = static_cast<size_t>(left) * channels;
   const size_t bytes = static_cast<size_t>(width) * channels;
   std::vector<uint8_t> padded;
+  const uint8_t* end = image.pixels.data() + image.pixels.size();
   for (int y = 0; y < rows.count; ++y) {
     const uint8_t* source = image.row(rows.first + y) + skip;
     if (image.channels == 1) {
       resize_grey_row(source, weights, result.row(y));
       continue;
     }
-    // The kernel reads one byte beyond the row: not beyond the last one.
-    if (rows.first + y + 1 == image.height) {
+    // The kernel reads some bytes beyond the row: not beyond the last one.
+    if (source + bytes + ResizeKernels::kBeyond > end) {
       padded.assign(source, source + bytes);
-      padded.push_back(0);
+      padded.resize(bytes + ResizeKernels::kBeyond);
       source = padded.data();
     }
     resize_kernels().rgb_row(source, weights, result.row(y));

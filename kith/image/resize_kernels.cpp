@@ -12,6 +12,7 @@ namespace kith {
 namespace {
 
 constexpr int32_t kHalf = int32_t{1} << (kResizePrecision - 1);
+constexpr int kLowBits = 11;
 
 uint8_t to_pixel(int32_t sum) {
   return static_cast<uint8_t>(std::clamp(sum >> kResizePrecision, 0, 255));
@@ -54,24 +55,58 @@ void mix_rows(const uint8_t* rows, size_t length, int count,
 
 #ifdef KITH_AVX2
 
-// The three channels and the byte that follows them at once. Packing clamps.
+// Two taps of the three channels in 16 bits each, in the order of the lanes:
+// r r', g g', b b' and nothing.
+KITH_AVX2 __m128i pair_of_pixels(const uint8_t* pixel) {
+  const __m128i order =
+      _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1);
+  return _mm_shuffle_epi8(
+      _mm_loadl_epi64(reinterpret_cast<const __m128i*>(pixel)), order);
+}
+
+KITH_AVX2 __m256i both(__m128i a, __m128i b) {
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1);
+}
+
+// Two outputs at a time, a pair of taps an instruction. Packing clamps.
 KITH_AVX2 void rgb_row_avx2(const uint8_t* source, const ResizeWeights& weights,
                             uint8_t* target) {
   const size_t outputs = weights.outputs();
-  const int taps = weights.taps;
-  const int32_t* weight = weights.values.data();
-  for (size_t i = 0; i < outputs; ++i, weight += taps, target += 3) {
-    const uint8_t* pixel = source + 3 * static_cast<size_t>(weights.first[i]);
-    __m128i sum = _mm_set1_epi32(kHalf);
-    for (int k = 0; k < taps; ++k, pixel += 3) {
-      const __m128i values = _mm_cvtepu8_epi32(_mm_loadu_si32(pixel));
-      sum = _mm_add_epi32(sum,
-                          _mm_mullo_epi32(values, _mm_set1_epi32(weight[k])));
+  const auto pairs = static_cast<size_t>(weights.pairs());
+  const auto pixel_of = [&](size_t output) {
+    return source + 3 * static_cast<size_t>(weights.first[output]);
+  };
+  const auto sum_up = [&](size_t a, size_t b) KITH_AVX2 {
+    const uint8_t* pixel_a = pixel_of(a);
+    const uint8_t* pixel_b = pixel_of(b);
+    __m256i high = _mm256_setzero_si256();
+    __m256i low = _mm256_set1_epi32(kHalf);
+    for (size_t k = 0; k < pairs; ++k, pixel_a += 6, pixel_b += 6) {
+      const __m256i pixels =
+          both(pair_of_pixels(pixel_a), pair_of_pixels(pixel_b));
+      const auto add = [&](__m256i sum,
+                           const std::vector<int32_t>& part) KITH_AVX2 {
+        const __m256i weight = both(_mm_set1_epi32(part[a * pairs + k]),
+                                    _mm_set1_epi32(part[b * pairs + k]));
+        return _mm256_add_epi32(sum, _mm256_madd_epi16(pixels, weight));
+      };
+      high = add(high, weights.high);
+      low = add(low, weights.low);
     }
-    sum = _mm_srai_epi32(sum, kResizePrecision);
-    sum = _mm_packus_epi32(sum, sum);
-    const int packed = _mm_cvtsi128_si32(_mm_packus_epi16(sum, sum));
-    std::memcpy(target, &packed, 3);
+    const __m256i sum = _mm256_srai_epi32(
+        _mm256_add_epi32(_mm256_slli_epi32(high, kLowBits), low),
+        kResizePrecision);
+    const __m256i words = _mm256_packus_epi32(sum, sum);
+    return _mm256_packus_epi16(words, words);
+  };
+  for (size_t i = 0; i < outputs; i += 2, target += 6) {
+    const bool is_pair = i + 1 < outputs;
+    const __m256i sum = sum_up(i, is_pair ? i + 1 : i);
+    const int first = _mm256_cvtsi256_si32(sum);
+    std::memcpy(target, &first, 3);
+    if (!is_pair) break;
+    const int second = _mm256_extract_epi32(sum, 4);
+    std::memcpy(target + 3, &second, 3);
   }
 }
 
@@ -116,6 +151,24 @@ KITH_AVX2 void mix_rows_avx2(const uint8_t* rows, size_t length, int count,
 #endif
 
 }  // namespace
+
+void ResizeWeights::split() {
+  constexpr int32_t kLow = (int32_t{1} << kLowBits) - 1;
+  const auto joined = [](int32_t a, int32_t b) {
+    return static_cast<int32_t>(static_cast<uint32_t>(a & 0xFFFF) |
+                                static_cast<uint32_t>(b & 0xFFFF) << 16);
+  };
+  high.clear();
+  low.clear();
+  for (size_t i = 0; i < outputs(); ++i) {
+    for (int k = 0; k < taps; k += 2) {
+      const int32_t a = of(i)[k];
+      const int32_t b = k + 1 < taps ? of(i)[k + 1] : 0;
+      high.push_back(joined(a >> kLowBits, b >> kLowBits));
+      low.push_back(joined(a & kLow, b & kLow));
+    }
+  }
+}
 
 void resize_grey_row(const uint8_t* source, const ResizeWeights& weights,
                      uint8_t* target) {

@@ -20,11 +20,18 @@ struct ResizeWeights {
   int taps = 0;
   std::vector<int> first;
   std::vector<int32_t> values;  ///< [outputs, taps]
+  /// [outputs, pairs] of two taps each, 16 bits a weight: value = high 2^11 +
+  /// low, for processors that multiply pairs of such numbers at once.
+  std::vector<int32_t> high, low;
 
   size_t outputs() const { return first.size(); }
   const int32_t* of(size_t index) const {
     return values.data() + index * static_cast<size_t>(taps);
   }
+  int pairs() const { return (taps + 1) / 2; }
+
+  /// Makes `high` and `low`, which rgb_row() needs.
+  void split();
 };
 
 /// Writes a grey pixel an output.
@@ -32,8 +39,10 @@ void resize_grey_row(const uint8_t* source, const ResizeWeights& weights,
                      uint8_t* target);
 
 struct ResizeKernels {
-  /// Writes an RGB pixel an output. May read, but does not use, the byte that
-  /// follows the last pixel.
+  /// Bytes after the last pixel that rgb_row() may read, but does not use.
+  static constexpr size_t kBeyond = 5;
+
+  /// Writes an RGB pixel an output, with weights that are split.
   void (*rgb_row)(const uint8_t* source, const ResizeWeights& weights,
                   uint8_t* target);
   /// The weighted sum of `count` rows of `length` bytes that follow each other.

@@ -29,13 +29,15 @@ TEST(ResizeKernels, AllGiveTheSameRows) {
   Rng rng(0, Stream::kReport);
   for (int taps = 1; taps <= 9; ++taps) {
     constexpr size_t kOutputs = 37;
-    const std::vector<uint8_t> source = random_bytes(3 * 50 + 1, rng);
+    const std::vector<uint8_t> source =
+        random_bytes(3 * 50 + ResizeKernels::kBeyond, rng);
     ResizeWeights weights;
     weights.taps = taps;
     for (size_t i = 0; i < kOutputs; ++i) {
       weights.first.push_back(static_cast<int>(rng.between(0, 50 - taps)));
     }
     weights.values = random_weights(kOutputs * static_cast<size_t>(taps), rng);
+    weights.split();
     std::vector<uint8_t> plain(3 * kOutputs);
     std::vector<uint8_t> best(3 * kOutputs);
     plain_resize_kernels().rgb_row(source.data(), weights, plain.data());

@@ -118,8 +118,8 @@ void expect_formula(const NamedLoss& named, const at::Device& device) {
   }
   for (const int64_t edge : {0, 1, 4}) {
     SCOPED_TRACE(edge);
-    const RowOutput output =
-        run_rows(named.loss, there, RowLimits{512, RowProducts::kFloat32, edge}, true);
+    const RowOutput output = run_rows(
+        named.loss, there, RowLimits{512, RowProducts::kFloat32, edge}, true);
     EXPECT_NEAR(output.value.item<double>(), expected.item<double>(),
                 1e-12 * std::max(1.0, expected.item<double>()));
     expect_close(output.row_gradient, input.rows.grad(), 1e-11);
