@@ -121,8 +121,9 @@ std::string training_text(const LoadedModel& model,
             std::filesystem::path(weights->scalar).filename().string() + "`. ";
   }
   if (checkpoint.epoch >= 0) {
-    text += "These are the weights after " + std::to_string(checkpoint.epoch) +
-            " epochs (" + std::to_string(checkpoint.step) + " steps). ";
+    text += "These are the weights after epoch " +
+            std::to_string(checkpoint.epoch) + ", step " +
+            std::to_string(checkpoint.step) + ". ";
   }
   return text + "The run's configuration:\n\n```yaml\n" + to_yaml(told) +
          "```\n";
@@ -135,7 +136,8 @@ std::string pictures_text(const InputOptions& input) {
   for (const Json& step : preprocessing.at("steps")) {
     text += std::to_string(++number) + ". " + step.get<std::string>() + "\n";
   }
-  return text;
+  return text + "\n`mean` is " + Json(input.mean).dump() + ", `std` " +
+         Json(input.std).dump() + ".\n";
 }
 
 /// In what kith's own embedding of a picture is another one.

@@ -193,8 +193,9 @@ TEST_F(ExportHuggingface, TellsOfTheTrainingInTheCard) {
             HasSubstr("pipeline_tag: image-feature-extraction\n"),
             HasSubstr("# regnety_002 for birds"),
             HasSubstr("a vector of 6 numbers"), HasSubstr("name: supcon"),
-            HasSubstr("after 7 epochs (70 steps)"),
+            HasSubstr("after epoch 7, step 70"),
             HasSubstr("Resize to 32 x 32 pixels"),
+            HasSubstr("`mean` is [0.5,0.5,0.5], `std` [0.5,0.5,0.5]."),
             HasSubstr("timm.create_model(f\"local-dir:{folder}\"")));
   // Nothing that says where files lie, and nothing that nobody knows.
   EXPECT_THAT(card(),
