@@ -94,10 +94,11 @@ HEADS = {
 }
 
 
-def item(name, backbone, head=None, size=64, **more):
+def item(name, backbone, head=None, size=64, options=None, **more):
+    """`more` is about the input, `options` about the backbone."""
     return {"name": name, "checkpoint_alone": True, "exact": True, "model": {
         "input": {"size": size, "colour": "rgb"} | more,
-        "backbone": {"name": backbone}, "head": {"dim": 16} | (head or {})}}
+        "backbone": {"name": backbone} | (options or {}), "head": {"dim": 16} | (head or {})}}
 
 
 def models(backbones):
@@ -227,6 +228,18 @@ class Exports(unittest.TestCase):
                             {"pooling": "class_token_and_average"}))
         self.check(item("clip_average", "clip_vit_b_32",
                         {"pooling": "class_token_and_average"}))
+        self.check(item("clip_bare", "clip_vit_b_32",
+                        {"pooling": "class_token"},
+                        options={"projection": 0}))
+
+    def test_options(self):
+        self.need_timm()
+        for name, options in {
+                "efficientnet_b0": {"bn_eps": 0.01},
+                "convnext_atto": {"eps": 1e-3, "last_eps": 1e-3},
+                "vit_ti_16": {"activation": "quick_gelu", "grid": 3,
+                              "interpolation": "offset"}}.items():
+            self.check(item("options_" + name, name, options=options))
 
     def test_grey_pictures(self):
         self.need_timm()
