@@ -6,6 +6,7 @@ usage: check_docs.py [ROOT]     check the checkout at ROOT (default: .)
 - A link to a file of the checkout, or to a heading, has its target.
 - A block of C++ below a line that ends in "(../examples/FILE.cpp):" stands in
   that file as it is.
+- The score of README.md and docs/claims.md is that of the table of claims.
 - The folders of docs/architecture.md and what each may use are those of
   tools/check_layers.py.
 
@@ -21,6 +22,8 @@ from check_layers import ALLOWED  # noqa: E402
 
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 QUOTED = re.compile(r"\]\((\S+\.cpp)\):$")
+VERDICTS = ["confirmed", "refuted", "undecided", "not tried"]
+SCORE = re.compile(", ".join(rf"(\d+) {verdict}" for verdict in VERDICTS))
 ROOM = re.compile(r"^\| `kith/(\w+)` \|.*\| ([^|]+) \|$")
 
 
@@ -73,6 +76,24 @@ def check_quotes(page, lines):
                 yield number + 2, f"is not in {match[1]} as it stands here"
 
 
+def count_verdicts(text):
+    """How many rows of the table of claims have each verdict, its 4th cell."""
+    rows = [line.split(" | ") for line in text.split("\n")
+            if line.startswith("| ")]
+    cells = [row[3] for row in rows if len(row) == 5]
+    return [sum(cell.startswith(verdict) for cell in cells)
+            for verdict in VERDICTS]
+
+
+def check_score(root, lines):
+    text = (root / "docs/claims.md").read_text(encoding="utf-8")
+    counted = count_verdicts(text)
+    score = SCORE.search(" ".join(lines))
+    if not score or [int(n) for n in score.groups()] != counted:
+        yield 1, "the score of docs/claims.md is " + ", ".join(
+            f"{n} {verdict}" for n, verdict in zip(counted, VERDICTS))
+
+
 def check_rooms(lines):
     rooms = {}
     for number, line in enumerate(lines, 1):
@@ -98,6 +119,8 @@ def main(arguments):
         found = [*check_links(page, lines), *check_quotes(page, lines)]
         if page == root / "docs/architecture.md":
             found += check_rooms(lines)
+        if page in (root / "README.md", root / "docs/claims.md"):
+            found += check_score(root, lines)
         for number, reason in found:
             print(f"{page.relative_to(root)}:{number}: {reason}")
         faults += len(found)
