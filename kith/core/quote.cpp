@@ -70,10 +70,10 @@ std::string escaped(std::string_view text, std::string_view kept) {
 }  // namespace
 
 std::string quote(std::string_view text) {
-  constexpr size_t kMaxBytes = 80;
-  size_t end = std::min(text.size(), kMaxBytes);
+  constexpr size_t kLongest = 80;
+  size_t end = std::min(text.size(), kLongest);
   // Not within a character.
-  while (end < text.size() && end > kMaxBytes - 4 &&
+  while (end < text.size() && end > kLongest - 4 &&
          (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
     --end;
   }

@@ -160,9 +160,11 @@ SplitSummary summarise(const ImageList& list, Split split) {
   summary.smallest_class = smallest->first;
   // minmax_element finds the last of several that are largest.
   summary.largest_class =
-      std::find_if(counts.begin(), counts.end(), [&](const auto& entry) {
-        return entry.second == largest->second;
-      })->first;
+      std::find_if(counts.begin(), counts.end(),
+                   [most = largest->second](const auto& entry) {
+                     return entry.second == most;
+                   })
+          ->first;
   std::sort(sizes.begin(), sizes.end());
   summary.min_per_class = sizes.front();
   summary.median_per_class = sizes[sizes.size() / 2];

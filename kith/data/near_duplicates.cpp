@@ -160,24 +160,24 @@ std::string near_duplicates_json(const NearDuplicates& found,
                                  const ImageList& list,
                                  const std::vector<int64_t>& train,
                                  const std::vector<int64_t>& test) {
-  using Json = nlohmann::ordered_json;
+  using nlohmann::ordered_json;
   const auto item = [&list](const std::vector<int64_t>& positions,
                             int64_t position) -> const Item& {
     return list.items.at(
         static_cast<size_t>(positions.at(static_cast<size_t>(position))));
   };
-  Json pairs = Json::array();
+  ordered_json pairs = ordered_json::array();
   for (const DuplicatePair& pair : found.pairs) {
     const Item& a = item(train, pair.train);
     const Item& b = item(test, pair.test);
-    Json entry = {{"distance", pair.distance}};
+    ordered_json entry = {{"distance", pair.distance}};
     set_path(entry, "train", a.path);
     entry["train_class"] = list.class_name(a.label);
     set_path(entry, "test", b.path);
     entry["test_class"] = list.class_name(b.label);
     pairs.push_back(std::move(entry));
   }
-  const Json json = {
+  const ordered_json json = {
       {"rule",
        "pictures of train and test whose grey 17 x 16 thumbnails correlate at "
        "least 0.995, with at most 40 of 256 bits of the difference hash "
