@@ -54,14 +54,16 @@ if(TARGET kith_program)
     FILES_MATCHING PATTERN "*.cpp" PATTERN "*.py"
     PATTERN __pycache__ EXCLUDE)
   install(FILES cmake/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
-  set(man_page ${PROJECT_BINARY_DIR}/kith.1)
-  add_custom_command(OUTPUT ${man_page} VERBATIM
+  set(man_pages ${PROJECT_BINARY_DIR}/man)
+  file(MAKE_DIRECTORY ${man_pages})
+  add_custom_command(OUTPUT ${man_pages}/kith.1 VERBATIM
     COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:kith_program>
-      -DVERSION=${PROJECT_VERSION} -DOUT=${man_page}
+      -DVERSION=${PROJECT_VERSION} -DFOLDER=${man_pages}
       -P ${PROJECT_SOURCE_DIR}/cmake/KithManPage.cmake
     DEPENDS kith_program ${PROJECT_SOURCE_DIR}/cmake/KithManPage.cmake)
-  add_custom_target(kith_man ALL DEPENDS ${man_page})
-  install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  add_custom_target(kith_man ALL DEPENDS ${man_pages}/kith.1)
+  install(DIRECTORY ${man_pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+    FILES_MATCHING PATTERN "*.1")
   # Where the shells of most systems look.
   set(completions ${PROJECT_BINARY_DIR}/completions)
   file(MAKE_DIRECTORY ${completions})

@@ -1,5 +1,7 @@
-# cmake -DPROGRAM=kith -DVERSION=0.1.0 -DOUT=kith.1 -P KithManPage.cmake
-# Writes the manual page: what `kith --help` and the help of every command say.
+# cmake -DPROGRAM=kith -DVERSION=0.1.0 -DFOLDER=man -P KithManPage.cmake
+# Writes the manual pages: kith.1 says what `kith --help` says, kith-train.1 what
+# `kith train --help` does; `man kith train` finds it. A command that has commands
+# itself, such as data, has them on its page.
 
 # What `kith ARGN --help` says.
 function(read_help out)
@@ -38,42 +40,65 @@ function(find_commands out help)
   set(${out} "${names}" PARENT_SCOPE)
 endfunction()
 
-# A section for the command ARGN; `commands` are those it has itself.
-function(describe_command out commands)
-  read_help(help ${ARGN})
-  escape_roff(escaped "${help}")
-  string(JOIN " " name kith ${ARGN})
-  escape_roff(name "${name}")
-  find_commands(found "${help}")
-  set(${out} ".SS ${name}\n.nf\n${escaped}\n.fi\n" PARENT_SCOPE)
-  set(${commands} "${found}" PARENT_SCOPE)
+# The head of the page NAME, whose first line of help is SUMMARY.
+function(begin_page out name summary synopsis)
+  string(TOUPPER "${name}" title)
+  string(REGEX REPLACE "[.]$" "" summary "${summary}")
+  foreach(text name title summary synopsis)
+    escape_roff(${text} "${${text}}")
+  endforeach()
+  set(${out} ".TH ${title} 1 \"\" \"kith ${VERSION}\" \"User Commands\"
+.SH NAME
+${name} \\- ${summary}
+.SH SYNOPSIS
+.B ${synopsis}
+[\\fIOPTION\\fR]...
+" PARENT_SCOPE)
 endfunction()
 
+# The page of COMMAND, as `kith --help` sums it up.
+function(write_command_page command summary)
+  read_help(help ${command})
+  escape_roff(escaped "${help}")
+  find_commands(parts "${help}")
+  set(synopsis "kith ${command}")
+  if(parts)
+    string(APPEND synopsis " COMMAND")
+  endif()
+  begin_page(page kith-${command} "${summary}" "${synopsis}")
+  string(APPEND page ".SH DESCRIPTION\n.nf\n${escaped}\n.fi\n")
+  if(parts)
+    string(APPEND page ".SH COMMANDS\n")
+  endif()
+  foreach(part IN LISTS parts)
+    read_help(help ${command} ${part})
+    escape_roff(escaped "${help}")
+    escape_roff(name "kith ${command} ${part}")
+    string(APPEND page ".SS ${name}\n.nf\n${escaped}\n.fi\n")
+  endforeach()
+  string(APPEND page ".SH SEE ALSO\n.BR kith (1)\n")
+  file(WRITE ${FOLDER}/kith-${command}.1 "${page}")
+endfunction()
+
+file(GLOB old ${FOLDER}/*.1)
+file(REMOVE ${FOLDER}/kith.1 ${old}) # also of commands that there are no more
 read_help(help)
 escape_roff(escaped "${help}")
-set(page ".TH KITH 1 \"\" \"kith ${VERSION}\" \"User Commands\"
-.SH NAME
-kith \\- train, evaluate and search image\\-retrieval embeddings
-.SH SYNOPSIS
-.B kith
-.I COMMAND
-[\\fIOPTION\\fR]...
-.SH DESCRIPTION
-.nf
-${escaped}
-.fi
-.SH COMMANDS
-")
+begin_page(page kith "train, evaluate and search image-retrieval embeddings"
+  "kith COMMAND")
+string(APPEND page ".SH DESCRIPTION\n.nf\n${escaped}\n.fi\n.SH SEE ALSO\n")
 find_commands(commands "${help}")
+if(NOT commands)
+  message(FATAL_ERROR "${PROGRAM} --help lists no commands:\n${help}")
+endif()
 foreach(command IN LISTS commands)
-  describe_command(text parts ${command})
-  string(APPEND page "${text}")
-  foreach(part IN LISTS parts)
-    describe_command(text none ${command} ${part})
-    string(APPEND page "${text}")
-  endforeach()
+  string(REGEX MATCH "\n  ${command} +([^\n]+)" line "${help}")
+  write_command_page(${command} "${CMAKE_MATCH_1}")
+  list(APPEND pages ".BR kith\\-${command} (1)")
 endforeach()
-string(APPEND page ".SH SEE ALSO
+string(JOIN ",\n" pages ${pages})
+string(APPEND page "${pages}
+.PP
 .B kith list
 shows what can be named in a configuration, and
 .B kith list recipes
@@ -81,4 +106,4 @@ the recipes that are installed. Programs that use the library are in
 .I share/doc/kith/examples
 below the folder where kith is installed.
 ")
-file(WRITE ${OUT} "${page}")
+file(WRITE ${FOLDER}/kith.1 "${page}")

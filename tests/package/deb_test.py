@@ -26,7 +26,6 @@ FILES = ["usr/bin/kith", "usr/include/kith/kith.h",
          "usr/share/doc/kith/copyright",
          "usr/share/doc/kith/examples/embed_one_image.cpp",
          "usr/share/doc/kith/examples/embed_one_image.py",
-         "usr/share/man/man1/kith.1",
          "usr/share/bash-completion/completions/kith",
          "usr/share/zsh/site-functions/_kith",
          "usr/share/fish/vendor_completions.d/kith.fish"]
@@ -50,6 +49,11 @@ def output_of(*command, **options):
                             stdout=subprocess.PIPE, check=False, **options)
     assert result.returncode == 0, (command, result.returncode, result.stdout)
     return result.stdout
+
+
+def commands_of(program):
+    listed = output_of(program, "--help").split("\nSubcommands:\n")[1]
+    return re.findall(r"^  ([a-z][a-z_-]*)", listed.split("\n\n")[0], re.M)
 
 
 def make_package(cpack, build, folder):
@@ -104,16 +108,31 @@ def check_installable(package):
     assert re.search(r"^Inst kith ", said, re.M), said
 
 
-def check_manual(root):
-    """Every command has a section, and nothing in them is taken for roff."""
-    page = root / "usr/share/man/man1/kith.1"
-    text = page.read_text("utf-8")
-    for command in ("demo", "train", "eval", "export", "data make", "serve",
-                    "plot class\\-means"):
-        assert f"\n.SS kith {command}\n" in text, command
-    assert "\\-\\-overwrite" in text, "no options"
-    for line in text.splitlines():
-        assert not line.startswith("'"), line
+def check_manual(root, commands):
+    """Every command has a page, and nothing in them is taken for roff."""
+    folder = root / "usr/share/man/man1"
+    assert commands and "train" in commands, commands
+    assert {path.name for path in folder.iterdir()} == {"kith.1"} | {
+        f"kith-{command}.1" for command in commands}
+    overview = (folder / "kith.1").read_text("utf-8")
+    for command in commands:
+        assert f"\n.BR kith\\-{command} (1)" in overview, command
+    for command, text in (("index", "\\-\\-overwrite"),
+                          ("data", "\n.SS kith data make\n"),
+                          ("plot", "\n.SS kith plot class\\-means\n")):
+        page = (folder / f"kith-{command}.1").read_text("utf-8")
+        assert text in page, (command, text)
+    for page in folder.iterdir():
+        check_page(page)
+
+
+def check_page(page):
+    lines = page.read_text("utf-8").splitlines()
+    assert not any(line.startswith("'") for line in lines), page
+    # What apropos shows.
+    summary = lines[lines.index(".SH NAME") + 1]
+    assert re.fullmatch(page.stem.replace("-", r"\\-") + r" \\- \S.*",
+                        summary), summary
     if shutil.which("groff") is None:
         return
     result = subprocess.run(["groff", "-man", "-ww", "-z", "-Tutf8", page],
@@ -121,7 +140,7 @@ def check_manual(root):
     faults = [line for line in result.stderr.splitlines()
               if "cannot break line" not in line
               and "can't break line" not in line]  # options are long
-    assert result.returncode == 0 and not faults, faults
+    assert result.returncode == 0 and not faults, (page, faults)
 
 
 def check_copyright(root):
@@ -214,7 +233,7 @@ def main(cpack, build, version):
         output_of("dpkg-deb", "-x", package, folder / "root")
         check_installable(package)
         check_files(folder / "root")
-        check_manual(folder / "root")
+        check_manual(folder / "root", commands_of(build / "kith"))
         check_copyright(folder / "root")
         check_run_paths(folder / "root")
         (folder / "scratch").mkdir()
