@@ -26,8 +26,6 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(kith_flags INTERFACE -Wno-subobject-linkage)
   endif()
 endif()
-# Addresses of functions are looked up at the start and cannot be written after.
-target_link_options(kith_flags INTERFACE LINKER:-z,relro LINKER:-z,now)
 # libstdc++ is looked in first: LibTorch from pip has a part of std::filesystem
 # that calls what is not there.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
@@ -40,6 +38,8 @@ if(KITH_SANITIZE)
     -fno-sanitize-recover=all)
   target_link_options(kith_flags INTERFACE -fsanitize=${KITH_SANITIZE})
 endif()
+
+include(KithHardening)
 
 # Some toolchains link their own copy of libstdc++ into every shared library. An
 # exception that goes from one copy to another ends the process: every user
