@@ -1,6 +1,8 @@
 #include "cli/list_recipes.h"
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -19,8 +21,12 @@ using Json = nlohmann::ordered_json;
 std::string own_recipes() {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  const fs::path installed = program.parent_path() / kInstalledRecipes;
-  return first_folder({installed.lexically_normal().string(), kSourceRecipes});
+  std::vector<std::string> folders;
+  for (const char* way : {kInstalledRecipes, kSourceRecipes}) {
+    const fs::path folder = program.parent_path() / way;
+    folders.push_back(folder.lexically_normal().string());
+  }
+  return first_folder(folders);
 }
 
 /// A path that works here and is short: relative if it lies below the current

@@ -86,6 +86,14 @@ if(PROJECT_IS_TOP_LEVEL)
     set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
     add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
   endif()
+  # Paths in assertions and debug information, too: two builds of the same
+  # sources have the same bytes, wherever they lie. ccache did it already.
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    file(RELATIVE_PATH sources ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+    add_compile_options(
+      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=${sources}>
+      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-ffile-prefix-map=${PROJECT_BINARY_DIR}/=>)
+  endif()
   # mold and lld link in a fraction of the time of GNU ld.
   foreach(linker mold lld)
     find_program(KITH_LINKER_${linker} NAMES ld.${linker} ${linker})

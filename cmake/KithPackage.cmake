@@ -13,6 +13,10 @@ searches, serves and exports what they found. The program kith, the library
 libkith with its headers, and recipes of published settings.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
+# The same bytes for whoever packs the same sources.
+set(CPACK_KITH_SOURCE_DIR ${PROJECT_SOURCE_DIR})
+set(CPACK_PROJECT_CONFIG_FILE
+  ${PROJECT_SOURCE_DIR}/cmake/KithPackageDate.cmake)
 list(JOIN KITH_RUN_PATH ":" CPACK_KITH_RUN_PATH)
 set(CPACK_PRE_BUILD_SCRIPTS
   ${PROJECT_SOURCE_DIR}/cmake/KithPackageRunPath.cmake)

@@ -126,10 +126,13 @@ def check_package_script(cmake, build, source, folder):
     assert any(element.startswith("/") for element in run_path(file)), file
     folder.mkdir()
     copy = shutil.copy(file, folder)
-    subprocess.run([cmake, f"-DCPACK_TEMPORARY_DIRECTORY={folder}",
-                    "-DCPACK_KITH_RUN_PATH=" + ":".join(wanted), "-P",
-                    str(source / "cmake/KithPackageRunPath.cmake")], check=True)
-    assert run_path(pathlib.Path(copy)) == wanted
+    for generator, run_paths in (("TGZ", wanted), ("DEB", [])):
+        subprocess.run([cmake, f"-DCPACK_TEMPORARY_DIRECTORY={folder}",
+                        f"-DCPACK_GENERATOR={generator}",
+                        "-DCPACK_KITH_RUN_PATH=" + ":".join(wanted), "-P",
+                        str(source / "cmake/KithPackageRunPath.cmake")],
+                       check=True)
+        assert run_path(pathlib.Path(copy)) == run_paths, generator
 
 
 def main(cmake, build, source):
