@@ -64,6 +64,9 @@ if(TARGET kith_program)
   add_custom_target(kith_man ALL DEPENDS ${man_pages}/kith.1)
   install(DIRECTORY ${man_pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
     FILES_MATCHING PATTERN "*.1")
+  if(CMAKE_READELF AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    include(KithBill)
+  endif()
   # Where the shells of most systems look.
   set(completions ${PROJECT_BINARY_DIR}/completions)
   file(MAKE_DIRECTORY ${completions})

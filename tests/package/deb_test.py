@@ -23,7 +23,7 @@ TOOLS = ("dpkg-deb", "dpkg-shlibdeps", "file", "ldd")
 # Paths in the package, the library's folder apart.
 FILES = ["usr/bin/kith", "usr/include/kith/kith.h",
          "usr/share/kith/recipes/glyphs.yaml",
-         "usr/share/doc/kith/copyright",
+         "usr/share/doc/kith/copyright", "usr/share/doc/kith/kith.cdx.json",
          "usr/share/doc/kith/examples/embed_one_image.cpp",
          "usr/share/doc/kith/examples/embed_one_image.py",
          "usr/share/bash-completion/completions/kith",
@@ -146,7 +146,7 @@ def check_page(page):
 def check_copyright(root):
     """The licences of what is compiled in."""
     text = (root / "usr/share/doc/kith/copyright").read_text("utf-8")
-    for name in ("faiss", "nlohmann-json", "CLI11", "Boost"):
+    for name in ("faiss", "gloo", "nlohmann-json", "CLI11", "Boost"):
         assert f"\nFiles: {name}\n" in text, name
     used = set(re.findall(r"^License: (\S+)$", text, re.M))
     for name in used:
