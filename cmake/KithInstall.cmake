@@ -54,6 +54,8 @@ if(TARGET kith_program)
     FILES_MATCHING PATTERN "*.cpp" PATTERN "*.py"
     PATTERN __pycache__ EXCLUDE)
   install(FILES cmake/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  # Where systemd looks, below /usr/local too.
+  install(FILES cmake/kith-serve@.service DESTINATION lib/systemd/system)
   set(man_pages ${PROJECT_BINARY_DIR}/man)
   file(MAKE_DIRECTORY ${man_pages})
   add_custom_command(OUTPUT ${man_pages}/kith.1 VERBATIM

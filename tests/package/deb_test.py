@@ -26,6 +26,7 @@ FILES = ["usr/bin/kith", "usr/include/kith/kith.h",
          "usr/share/doc/kith/copyright", "usr/share/doc/kith/kith.cdx.json",
          "usr/share/doc/kith/examples/embed_one_image.cpp",
          "usr/share/doc/kith/examples/embed_one_image.py",
+         "usr/lib/systemd/system/kith-serve@.service",
          "usr/share/bash-completion/completions/kith",
          "usr/share/zsh/site-functions/_kith",
          "usr/share/fish/vendor_completions.d/kith.fish"]
