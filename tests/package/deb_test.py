@@ -57,10 +57,10 @@ def commands_of(program):
     return re.findall(r"^  ([a-z][a-z_-]*)", listed.split("\n\n")[0], re.M)
 
 
-def make_package(cpack, build, folder):
-    print(output_of(cpack, "-G", "DEB", "--config", build / "CPackConfig.cmake",
-                    "-B", folder, cwd=build))
-    packages = list(folder.glob("*.deb"))
+def make_package(cpack, build, folder, generator="DEB", ending="deb"):
+    print(output_of(cpack, "-G", generator, "--config",
+                    build / "CPackConfig.cmake", "-B", folder, cwd=build))
+    packages = list(folder.glob("*." + ending))
     assert len(packages) == 1, packages
     return packages[0]
 
@@ -216,6 +216,20 @@ def check_program(root, depends, scratch, torch):
     assert (scratch / "exported/model.json").exists()
 
 
+def check_archive(archive, folder, torch):
+    """It can be unpacked anywhere."""
+    folder.mkdir()
+    output_of("tar", "-xf", archive, "-C", folder)
+    program = next(folder.glob("*/usr/bin/kith"))
+    assert run_path(program)[0].startswith("$ORIGIN"), run_path(program)
+    environment = {key: value for key, value in os.environ.items()
+                   if key != "LD_LIBRARY_PATH"}
+    if torch is not None:
+        environment["LD_LIBRARY_PATH"] = torch
+    said = output_of(program, "--version", env=environment)
+    assert said.startswith("kith "), said
+
+
 def skip_without_tools():
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
     if missing:
@@ -239,6 +253,9 @@ def main(cpack, build, version):
         (folder / "scratch").mkdir()
         check_program(folder / "root", depends, folder / "scratch",
                       torch_folder(build))
+        check_archive(make_package(cpack, build, folder / "archive", "TGZ",
+                                   "tar.gz"),
+                      folder / "unpacked", torch_folder(build))
     print(f"{package.name}: depends on {depends}")
 
 
