@@ -76,6 +76,11 @@ void shrink_sampler(ConfigNode& sampler) {
   set_if_there(sampler, "batch",
                std::to_string(m * std::max<int64_t>(2, 16 / m)));
   set_if_there(sampler, "pool", "64");
+  // The tiny set has two categories.
+  const ConfigNode* categories = sampler.find("categories_per_batch");
+  if (categories != nullptr && std::stoll(categories->scalar) > 2) {
+    sampler.set("categories_per_batch", ConfigNode::text("2"));
+  }
 }
 
 void shrink_model(ConfigNode& model) {
