@@ -109,11 +109,11 @@ struct RowOutput {
 ///     dX_I += W_IJ X_J,  dX_J += W_IJ^T X_I
 ///
 /// Since S is symmetric a block I <= J serves its rows and its columns: 2
-/// products of M x M x D in all, and 1.5 where several blocks fit into the budget
-/// and are kept. With a database both walks take all blocks, rows' side only, and
-/// on a GPU the first walk does for losses that count in bins. Extra memory is
-/// the budget and O(M D); errors say what to change if the classes' tables do
-/// not fit.
+/// products of M x M x D in all, and 1.5 where several blocks fit into the
+/// budget and are kept. With a database both walks take all blocks, rows' side
+/// only, and on a GPU the first walk does for losses that count in bins. Extra
+/// memory is the budget and O(M D); errors say what to change if the classes'
+/// tables do not fit.
 ///
 /// Several lanes: every rank knows all vectors and labels. It walks the rows of
 /// its lanes over all columns; what the rows then know (fields and notes) is
