@@ -7,6 +7,7 @@
 #include "kith/core/log.h"
 #include "kith/losses/rows/contrastive.h"
 #include "kith/ops/row_engine.h"
+#include "kith/ops/row_replay.h"
 #include "kith/ops/tuples.h"
 
 namespace kith {
@@ -40,7 +41,8 @@ void ContrastiveOptions::describe(OptionSet& set) {
 }
 
 Contrastive::Contrastive(Options options)
-    : options_(checked(std::move(options), "contrastive")) {}
+    : options_(checked(std::move(options), "contrastive")),
+      replay_(std::make_shared<RowReplay>()) {}
 
 LossOutput Contrastive::forward(const LossInput& input) const {
   if (!input.tuples.defined()) return on_all_pairs(input);
@@ -56,7 +58,7 @@ LossOutput Contrastive::on_all_pairs(const LossInput& input) const {
                                     options_.reduction != "all"};
   RowLoss loss = make_row_loss(params);
   loss.euclidean = true;
-  return compute_rows(loss, input, options_.rows, "anchors");
+  return compute_rows(loss, input, options_.rows, "anchors", *replay_);
 }
 
 Tensor Contrastive::on_triplets(const LossInput& input) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,7 @@ class Contrastive : public Loss {
   Tensor on_pairs(const LossInput& input) const;
 
   Options options_;
+  std::shared_ptr<RowReplay> replay_;
 };
 
 }  // namespace kith

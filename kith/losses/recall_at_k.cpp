@@ -4,6 +4,7 @@
 
 #include "kith/losses/rows/recall_at_k.h"
 #include "kith/ops/row_engine.h"
+#include "kith/ops/row_replay.h"
 
 namespace kith {
 
@@ -36,7 +37,8 @@ void RecallAtKOptions::describe(OptionSet& set) {
 }
 
 RecallAtK::RecallAtK(Options options)
-    : options_(checked(std::move(options), "recall_at_k")) {
+    : options_(checked(std::move(options), "recall_at_k")),
+      replay_(std::make_shared<RowReplay>()) {
   if (options_.k.size() > RecallAtKParams::kMostK) {
     throw ConfigError("'recall_at_k.k' has " +
                       std::to_string(options_.k.size()) + " entries; at most " +
@@ -55,7 +57,8 @@ LossOutput RecallAtK::forward(const LossInput& input) const {
   params.query_in_database = options_.query_in_database;
   params.k_count = static_cast<int>(k.size());
   std::copy(k.begin(), k.end(), params.k);
-  return compute_rows(make_row_loss(params), input, options_.rows, "queries");
+  return compute_rows(make_row_loss(params), input, options_.rows, "queries",
+                      *replay_);
 }
 
 KITH_REGISTER(loss_registry(), "recall_at_k", RecallAtK);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "kith/losses/row_loss.h"
@@ -42,6 +43,7 @@ class RecallAtK final : public Loss {
 
  private:
   Options options_;
+  std::shared_ptr<RowReplay> replay_;
 };
 
 }  // namespace kith

@@ -9,6 +9,7 @@
 
 #include "kith/core/rng.h"
 #include "kith/ops/row_engine.h"
+#include "kith/ops/row_replay.h"
 
 namespace kith {
 
@@ -18,9 +19,10 @@ void RowOptions::describe(OptionSet& set) {
       .range(1, 1 << 20);
   set.add("products", products,
           "Precision of matrix products on a GPU; tf32 is several times "
-          "faster and changes similarities by about 5e-4, bf16_split is nearly "
-          "as fast and changes them by at most 1e-5.")
-      .choices({"float32", "tf32", "bf16_split"});
+          "faster and changes similarities by about 5e-4, float16 (of unit "
+          "vectors) is faster again and changes them by about 1e-5, bf16_split "
+          "is as fast as tf32 and changes them by at most 1e-5.")
+      .choices({"float32", "tf32", "float16", "bf16_split"});
   set.add("block", block,
           "Most rows and columns of a block of similarities; 0: as memory_mb "
           "allows, up to 4096 on the CPU and 8192 on a GPU, or 2560 and 5120 "
@@ -32,6 +34,7 @@ RowLimits RowOptions::limits() const {
   RowLimits limits;
   limits.memory_mb = memory_mb;
   if (products == "tf32") limits.products = RowProducts::kTf32;
+  if (products == "float16") limits.products = RowProducts::kFloat16;
   if (products == "bf16_split") limits.products = RowProducts::kBf16Split;
   limits.edge = block;
   return limits;
@@ -49,8 +52,8 @@ void MixedRowOptions::describe(OptionSet& set) {
 }
 
 LossOutput compute_rows(const RowLoss& loss, const LossInput& input,
-                        const MixedRowOptions& options,
-                        const std::string& row) {
+                        const MixedRowOptions& options, const std::string& row,
+                        RowReplay& replay) {
   RowInput rows;
   rows.rows = input.embeddings;
   rows.row_labels = input.labels;
@@ -63,7 +66,7 @@ LossOutput compute_rows(const RowLoss& loss, const LossInput& input,
     rows.mixed = random_pairs(input.labels, input.seed, options.simix_limit);
   }
   const RowOutput output =
-      differentiable_rows(loss, rows, options.engine.limits());
+      differentiable_rows(loss, rows, options.engine.limits(), &replay);
   return {output.value,
           {{row, static_cast<double>(output.rows - output.without_positives)},
            {row + "_without_positives",
@@ -75,12 +78,13 @@ LossOnRows::LossOnRows(MixedRowOptions options, std::function<RowLoss()> make,
     : options_(std::move(options)),
       make_(std::move(make)),
       row_(std::move(row)),
-      euclidean_(euclidean) {}
+      euclidean_(euclidean),
+      replay_(std::make_shared<RowReplay>()) {}
 
 LossOutput LossOnRows::forward(const LossInput& input) const {
   RowLoss loss = make_();
   loss.euclidean = euclidean_;
-  return compute_rows(loss, input, options_, row_);
+  return compute_rows(loss, input, options_, row_, *replay_);
 }
 
 MixedPairs random_pairs(const Tensor& labels, uint64_t seed, int64_t limit) {

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "kith/losses/loss.h"
 
 namespace kith {
 
+class RowReplay;
 struct RowLimits;
 struct RowLoss;
 
@@ -31,9 +33,10 @@ struct MixedRowOptions {
 
 /// Runs a row loss on the batch as its own database, or on the given one; with
 /// SiMix if the options say so. Counts rows in the statistics, by the name of
-/// `row`: "queries", "anchors".
+/// `row`: "queries", "anchors". `replay` is the caller's.
 LossOutput compute_rows(const RowLoss& loss, const LossInput& input,
-                        const MixedRowOptions& options, const std::string& row);
+                        const MixedRowOptions& options, const std::string& row,
+                        RowReplay& replay);
 
 /// A loss that is one row loss of kith/losses/rows, whatever the batch.
 class LossOnRows : public Loss {
@@ -54,6 +57,7 @@ class LossOnRows : public Loss {
   std::function<RowLoss()> make_;
   std::string row_;
   bool euclidean_;
+  std::shared_ptr<RowReplay> replay_;
 };
 
 /// All unordered pairs of positives in the batch, class by class in the order

@@ -2,16 +2,19 @@
 
 #include "kith/ops/known_gradient.h"
 #include "kith/ops/row_engine.h"
+#include "kith/ops/row_replay.h"
 
 namespace kith {
 
 RowOutput differentiable_rows(const RowLoss& loss, const RowInput& input,
-                              const RowLimits& limits) {
+                              const RowLimits& limits, RowReplay* replay) {
   const bool needed =
       at::GradMode::is_enabled() &&
       (input.rows.requires_grad() ||
        (input.columns.defined() && input.columns.requires_grad()));
-  RowOutput output = run_rows(loss, input, limits, needed);
+  RowOutput output = needed && replay != nullptr
+                         ? replay->run(loss, input, limits)
+                         : run_rows(loss, input, limits, needed);
   if (needed) {
     output.value =
         known_gradient(output.value, {input.rows, input.columns},

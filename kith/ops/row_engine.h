@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <type_traits>
 
 #include "kith/core/tensor.h"
 #include "kith/distributed/batch_lanes.h"
@@ -14,6 +16,7 @@ namespace kith {
 /// takes it: its parameters and its kernels for this machine.
 struct RowLoss {
   const void* params = nullptr;
+  size_t param_bytes = 0;
   RowKernels<float> cpu_float;
   RowKernels<double> cpu_double;
   RowKernels<float> cuda_float;
@@ -27,7 +30,9 @@ struct RowLoss {
 template <class Params>
 RowLoss make_row_loss(const Params& params) {
   RowLoss loss;
+  static_assert(std::is_trivially_copyable_v<Params>);
   loss.params = &params;
+  loss.param_bytes = sizeof params;
   switch (cpu_level()) {
     case CpuLevel::kPlain:
       loss.cpu_float = PlainRows<Params, float>::kernels;
@@ -73,9 +78,13 @@ struct RowInput {
 enum class RowProducts {
   kFloat32,
   kTf32,  ///< Similarities are off by about 5e-4.
+  /// Vectors rounded to float16, for unit vectors: similarities are off by
+  /// about 1e-5 (5e-4 at most). The slopes are rounded to bfloat16 for the
+  /// gradient, and so are the vectors there.
+  kFloat16,
   /// Vectors as sums of two bfloat16, of whose four products the three large
-  /// ones count: similarities are off by about 1e-6 (1e-5 at most). The slopes
-  /// are rounded to bfloat16 for the gradient.
+  /// ones count: similarities are off by about 1e-6 (1e-5 at most). The
+  /// gradient is that of kFloat16.
   kBf16Split,
 };
 
@@ -124,9 +133,13 @@ struct RowOutput {
 RowOutput run_rows(const RowLoss& loss, const RowInput& input,
                    const RowLimits& limits, bool with_gradient);
 
+class RowReplay;
+
 /// The same as a differentiable function of rows and columns: computes the
 /// gradient with the value if it is needed, and refuses a second derivative.
+/// `replay`, if given, is of the losses that come here one after the other.
 RowOutput differentiable_rows(const RowLoss& loss, const RowInput& input,
-                              const RowLimits& limits);
+                              const RowLimits& limits,
+                              RowReplay* replay = nullptr);
 
 }  // namespace kith

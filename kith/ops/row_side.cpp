@@ -4,7 +4,7 @@
 
 #include <torch/torch.h>
 
-#include "kith/ops/bf16_product.h"
+#include "kith/ops/half_product.h"
 #include "kith/ops/pairwise.h"
 
 namespace kith {
@@ -51,10 +51,15 @@ void add_turned_product(Tensor& to, const Tensor& a, const Tensor& b,
   }
 }
 
-/// Splits x: a number has 16 bits in the two.
-void split_vectors(RowSide& side) {
+/// What products in fewer bits take of x. Split, a number has 16 bits in the
+/// two.
+void round_vectors(RowSide& side, RowProducts products) {
   side.high = side.x.to(at::kBFloat16);
-  side.low = (side.x - side.high).to(at::kBFloat16);
+  if (products == RowProducts::kFloat16) {
+    side.half = side.x.to(at::kHalf);
+  } else {
+    side.low = (side.x - side.high).to(at::kBFloat16);
+  }
 }
 
 /// The products of two pairs of bfloat16 but that of the low ones, as one.
@@ -67,19 +72,19 @@ void split_similarities(Tensor& s, const RowSide& rows, const Stretch& i,
     };
     return torch::cat({of(a), of(b), of(c)}, 1);
   };
-  multiply_bf16(s, joined(rows.high, rows.low, rows.high, i),
-                joined(columns.high, columns.high, columns.low, j).t());
+  multiply_halves(s, joined(rows.high, rows.low, rows.high, i),
+                  joined(columns.high, columns.high, columns.low, j).t());
 }
 
 /// to = a b, or to += a b, of bfloat16.
 void add_bf16_product(Tensor& to, const Tensor& a, const Tensor& b,
                       bool first) {
   if (first) {
-    multiply_bf16(to, a, b);
+    multiply_halves(to, a, b);
     return;
   }
   Tensor more = torch::empty_like(to);
-  multiply_bf16(more, a, b);
+  multiply_halves(more, a, b);
   to.add_(more);
 }
 
@@ -89,13 +94,15 @@ void add_to_rows(RowSides& sides, const Tensor& w, const Stretch& i,
   const Tensor xi = sides.rows->x.slice(0, i.begin, i.end);
   Tensor di = sides.rows->dx.slice(0, i.begin, i.end);
   const RowSide& others = sides.column_side();
-  if (sides.split) {
+  if (sides.takes_bf16()) {
     add_bf16_product(di, w.to(at::kBFloat16),
                      others.high.slice(0, j.begin, j.end), first);
   } else {
     add_product(di, w, others.x.slice(0, j.begin, j.end), first);
   }
-  if (sides.euclidean) di.addcmul_(w.sum(1, /*keepdim=*/true), xi, -1);
+  if (sides.euclidean) {
+    di.addcmul_(w.sum({1}, /*keepdim=*/true, xi.scalar_type()), xi, -1);
+  }
 }
 
 }  // namespace
@@ -146,13 +153,13 @@ MixedItems RowSide::items(const Stretch& part) const {
   return items;
 }
 
-RowSides::RowSides(const RowInput& input, bool is_euclidean, bool is_split,
+RowSides::RowSides(const RowInput& input, bool is_euclidean, RowProducts how,
                    const std::function<void(const RowSides&)>& ahead)
-    : euclidean(is_euclidean), split(is_split) {
+    : euclidean(is_euclidean), products(how) {
   const auto side = [&](const Tensor& vectors, SortedSet set) {
     auto one = std::make_unique<RowSide>(vectors, std::move(set),
                                          input.normalize, euclidean);
-    if (split) split_vectors(*one);
+    if (takes_bf16()) round_vectors(*one, products);
     return one;
   };
   if (!input.columns.defined()) {
@@ -183,8 +190,11 @@ RowSides::RowSides(const RowInput& input, bool is_euclidean, bool is_split,
 void RowSides::similarities(const Stretch& i, const Stretch& j,
                             Tensor& s) const {
   const RowSide& others = column_side();
-  if (split) {
+  if (products == RowProducts::kBf16Split) {
     split_similarities(s, *rows, i, others, j);
+  } else if (products == RowProducts::kFloat16) {
+    multiply_halves(s, rows->half.slice(0, i.begin, i.end),
+                    others.half.slice(0, j.begin, j.end).t());
   } else {
     at::mm_out(s, rows->x.slice(0, i.begin, i.end),
                others.x.slice(0, j.begin, j.end).t());
@@ -209,13 +219,16 @@ void RowSides::add_gradient(const Tensor& w, const Stretch& i,
   const Tensor xi = rows->x.slice(0, i.begin, i.end);
   const Tensor xj = others.x.slice(0, j.begin, j.end);
   Tensor dj = others.dx.slice(0, j.begin, j.end);
-  if (split) {
+  if (takes_bf16()) {
     add_bf16_product(dj, w.to(at::kBFloat16).t(),
                      rows->high.slice(0, i.begin, i.end), i.begin == 0);
   } else {
     add_turned_product(dj, w, xi, /*first=*/i.begin == 0);
   }
-  if (euclidean) dj.addcmul_(w.sum(0).unsqueeze(1), xj, -1);
+  if (euclidean) {
+    dj.addcmul_(w.sum({0}, /*keepdim=*/false, xj.scalar_type()).unsqueeze(1),
+                xj, -1);
+  }
 }
 
 }  // namespace kith

@@ -17,8 +17,9 @@ struct RowSide {
   Tensor norms;        ///< [N, 1] and the norms of what they left
   Tensor dx;           ///< [N, D]
   Tensor half_square;  ///< [N] |x|^2 / 2, if the loss is Euclidean
-  Tensor high;         ///< [N, D] x in bfloat16, if products are split,
-  Tensor low;          ///< [N, D] and what that lacks
+  Tensor half;         ///< [N, D] x in float16, if products are in that
+  Tensor high;         ///< [N, D] x in bfloat16, if they are in that or split,
+  Tensor low;          ///< [N, D] and what that lacks, if they are split
 
   RowSide(const Tensor& vectors, SortedSet sorted, bool normalize,
           bool euclidean);
@@ -45,11 +46,11 @@ struct RowSides {
   Tensor target;  ///< [R] the same of RowInput::target
   int64_t without_positives = 0;
   bool euclidean = false;
-  bool split = false;  ///< RowProducts::kBf16Split
+  RowProducts products = RowProducts::kFloat32;  ///< As they are computed.
 
   /// Before it waits for what a GPU finds out about classes it calls `ahead`,
   /// which may use the rows, if they are their own columns.
-  RowSides(const RowInput& input, bool is_euclidean, bool is_split,
+  RowSides(const RowInput& input, bool is_euclidean, RowProducts how,
            const std::function<void(const RowSides&)>& ahead);
 
   RowSide& column_side() { return columns ? *columns : *rows; }
@@ -57,6 +58,12 @@ struct RowSides {
 
   /// S = X_I X_J^T, or what stands for distances, of two stretches of examples.
   void similarities(const Stretch& i, const Stretch& j, Tensor& s) const;
+
+  /// Whether slopes are wanted in bfloat16.
+  bool takes_bf16() const {
+    return products == RowProducts::kFloat16 ||
+           products == RowProducts::kBf16Split;
+  }
 
   /// dX_I += W X_J and, unless the block is its own mirror image, dX_J +=
   /// W^T X_I. Blocks come row by row; without columns those on and above the

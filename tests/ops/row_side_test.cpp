@@ -1,4 +1,4 @@
-// Products of vectors that are split into two bfloat16.
+// Products of vectors in float16, or split into two bfloat16.
 
 #include "kith/ops/row_side.h"
 
@@ -6,7 +6,7 @@
 #include <torch/torch.h>
 
 #include "kith/losses/loss.h"
-#include "kith/ops/bf16_product.h"
+#include "kith/ops/half_product.h"
 #include "tests/support/torch/batches.h"
 #include "tests/support/torch/tensors.h"
 
@@ -21,15 +21,24 @@ RowInput unit_batch(int64_t count, int64_t dim) {
   return input;
 }
 
-TEST(SplitProducts, AreNearThoseOfDouble) {
+/// A way to multiply, and how far a similarity may be off.
+struct Way {
+  const char* name;
+  RowProducts products;
+  double most;
+};
+
+class HalfProducts : public testing::TestWithParam<Way> {};
+
+TEST_P(HalfProducts, AreNearThoseOfDouble) {
   const RowInput input = unit_batch(48, 512);
-  RowSides sides(input, /*is_euclidean=*/false, /*is_split=*/true,
+  RowSides sides(input, /*is_euclidean=*/false, GetParam().products,
                  [](const RowSides&) {});
   const Tensor x = sides.rows->x.to(torch::kDouble);
   Tensor s = torch::empty({16, 32});
   sides.similarities({0, 16, 0, 16}, {16, 48, 16, 48}, s);
   const Tensor expected = torch::mm(x.slice(0, 0, 16), x.slice(0, 16, 48).t());
-  EXPECT_LT(max_difference(s.to(torch::kDouble), expected), 1e-5);
+  EXPECT_LT(max_difference(s.to(torch::kDouble), expected), GetParam().most);
 
   const Tensor w = random_normal({16, 32}, 4).to(torch::kFloat);
   sides.rows->dx = torch::zeros_like(sides.rows->x);
@@ -41,27 +50,63 @@ TEST(SplitProducts, AreNearThoseOfDouble) {
   EXPECT_LT(max_difference(dx.slice(0, 16, 48), columns), 5e-3);
 }
 
-TEST(SplitProducts, AreTakenOnAGpu) {
-  if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
-  const RowInput input = unit_batch(600, 96);
-  const auto run = [&](const std::string& products, at::Device device,
-                       at::ScalarType type) {
-    const auto loss = loss_registry().make(
-        parse_config("{name: recall_at_k, t2: 0.05, block: 256, products: " +
-                         products + "}",
-                     "test"),
-        "loss", {});
-    Tensor x = input.rows.to(device, type).detach().requires_grad_();
-    const Tensor value = (*loss)(x, input.row_labels.to(device)).value;
-    value.backward();
-    return std::make_pair(value.item<double>(),
-                          x.grad().to(torch::kCPU, torch::kDouble));
+/// Slopes that come rounded are taken as they are.
+TEST_P(HalfProducts, TakeRoundedSlopes) {
+  const RowInput input = unit_batch(48, 32);
+  const auto gradient = [&](bool rounded) {
+    RowSides sides(input, /*is_euclidean=*/true, GetParam().products,
+                   [](const RowSides&) {});
+    Tensor w = random_normal({16, 32}, 4).to(torch::kFloat).to(at::kBFloat16);
+    if (!rounded) w = w.to(torch::kFloat);
+    sides.rows->dx = torch::zeros_like(sides.rows->x);
+    sides.add_gradient(w, {0, 16, 0, 16}, {16, 48, 16, 48});
+    return sides.rows->dx;
   };
-  const auto [value, gradient] = run("float32", at::kCPU, torch::kDouble);
-  const auto [split, near] = run("bf16_split", at::kCUDA, torch::kFloat);
-  EXPECT_NEAR(split, value, 1e-4);
-  EXPECT_LT((near - gradient).norm().item<double>(),
-            5e-3 * gradient.norm().item<double>());
+  EXPECT_LT(max_difference(gradient(true), gradient(false)), 1e-5);
+}
+
+TEST_P(HalfProducts, AreTakenOnAGpu) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
+  // Several blocks, the last one of another size; and one block.
+  for (const int64_t count : {600, 250, 12}) {
+    const RowInput input = unit_batch(count, 96);
+    const auto run = [&](const std::string& products, at::Device device,
+                         at::ScalarType type) {
+      const auto loss = loss_registry().make(
+          parse_config("{name: recall_at_k, t2: 0.05, block: 256, products: " +
+                           products + "}",
+                       "test"),
+          "loss", {});
+      Tensor x = input.rows.to(device, type).detach().requires_grad_();
+      const Tensor value = (*loss)(x, input.row_labels.to(device)).value;
+      value.backward();
+      return std::make_pair(value.item<double>(),
+                            x.grad().to(torch::kCPU, torch::kDouble));
+    };
+    const auto [value, gradient] = run("float32", at::kCPU, torch::kDouble);
+    const auto [near_value, near] =
+        run(GetParam().name, at::kCUDA, torch::kFloat);
+    EXPECT_NEAR(near_value, value, 1e-4);
+    EXPECT_LT((near - gradient).norm().item<double>(),
+              5e-3 * gradient.norm().item<double>());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, HalfProducts,
+    testing::Values(Way{"float16", RowProducts::kFloat16, 1e-4},
+                    Way{"bf16_split", RowProducts::kBf16Split, 1e-5}),
+    [](const auto& way) { return std::string(way.param.name); });
+
+TEST(Float16Products, NeedUnitVectors) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
+  const RowInput input = unit_batch(48, 32);
+  const auto loss = loss_registry().make(
+      parse_config("{name: recall_at_k, products: float16}", "test"), "loss",
+      {});
+  const Tensor x = input.rows.to(at::kCUDA) * 3;
+  const Tensor y = input.row_labels.to(at::kCUDA);
+  EXPECT_THROW((*loss)(x, y), c10::ValueError);
 }
 
 }  // namespace

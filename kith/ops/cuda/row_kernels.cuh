@@ -5,16 +5,19 @@
 // A warp works on one row. The first walk reads a row of the tile once, four
 // neighbouring columns a lane, and keeps what it sums in registers; bins lie in
 // shared memory, one column of banks a lane, so that lanes never meet. In the
-// second walk a block of threads takes a square of the tile to shared memory,
-// with what it must know of its rows and columns: first the rows' slopes, along
-// the rows, then the columns' (they are rows of the same table) down the
-// columns. Each number of the tile is read and written once; of a tile that is
-// its own mirror image half the squares are read.
+// second walk a block of threads takes a square of the tile to registers, a few
+// numbers in each direction a thread, and what it must know of its rows and
+// columns to shared memory: the columns' slopes (they are rows of the same
+// table) go down the columns and the rows' along the rows. Each number of the
+// tile is read and written once; of a tile that is its own mirror image half
+// the squares are read.
 //
 // Where a tile stands for its transpose in the first walk too, each lane has a
 // column, which is a row of the table, and goes down the tile.
 
 #include <type_traits>
+
+#include <cuda_bf16.h>
 
 #include "kith/ops/cuda/launch.cuh"
 #include "kith/ops/rows/row.h"
@@ -247,12 +250,21 @@ __global__ void __launch_bounds__(kColumnWarps* kWarp)
   }
 }
 
-constexpr int kSlopeThreads = 256;
-/// Edge of the square of a block of threads, by its shared memory.
+/// Threads of a block along each edge of its square, and the numbers in each
+/// direction that one of them has.
+constexpr int kSquareThreads = 16;
+constexpr int kSlopeThreads = kSquareThreads * kSquareThreads;
 template <class T>
-constexpr int kSquare = sizeof(T) == sizeof(float) ? 64 : 32;
+constexpr int kEach = sizeof(T) == sizeof(float) ? 4 : 2;
+template <class T>
+constexpr int kSquare = kSquareThreads* kEach<T>;
+/// What waits for memory or for the special functions is many: as many blocks
+/// share a multiprocessor as registers allow without spilling.
+constexpr int kSlopeBlocks = 4;
 
-/// What a block of threads knows of its rows or of its columns.
+/// What a block of threads knows of its rows or of its columns. 16 lanes that
+/// read a slope each meet no bank twice where its size is an odd multiple of 16
+/// bytes.
 template <class Slope, int edge>
 struct Lines {
   alignas(16) Slope slope[edge];
@@ -281,115 +293,127 @@ __device__ void load_lines(const RowTable<T>& table, int64_t index0,
       min_of<int64_t>(max_of<int64_t>(table.last[i] - across0, 0), edge));
 }
 
-/// A square of a tile in shared memory. Rows are one number longer than it, so
-/// that 16 neighbours of a row and the same of the row 16 below lie in 32
-/// different banks, and likewise down the columns.
+/// x as it is stored: as it is, or rounded to bfloat16.
+template <class To, class T>
+__device__ To stored(T x) {
+  if constexpr (std::is_same_v<To, __nv_bfloat16>) {
+    return __float2bfloat16(x);
+  } else {
+    return x;
+  }
+}
+
+/// A square of a tile in registers: thread (y, x) has rows y + 16 r and columns
+/// x + 16 c.
 template <class T>
 struct Square {
   static constexpr int kEdge = kSquare<T>;
-  static constexpr int kWide = 16 / sizeof(T);
-  T at[kEdge][kEdge + 1];
+  static constexpr int kNumbers = kEach<T>;
+  T at[kNumbers][kNumbers];
 
-  struct alignas(16) Wide {
-    T s[kWide];
-  };
-
-  /// Calls f(row, first column) for each 16 bytes; by all threads.
-  template <class F>
-  __device__ static void each_wide(int rows, const F& f) {
-    constexpr int kInRow = kEdge / kWide;
-    KITH_UNROLL
-    for (int n = 0; n < kEdge * kInRow / kSlopeThreads; ++n) {
-      const int r = threadIdx.x / kInRow + n * (kSlopeThreads / kInRow);
-      if (r < rows) f(r, static_cast<int>(threadIdx.x % kInRow) * kWide);
-    }
+  __device__ static int row(int r) {
+    return threadIdx.x / kSquareThreads + r * kSquareThreads;
+  }
+  __device__ static int column(int c) {
+    return threadIdx.x % kSquareThreads + c * kSquareThreads;
   }
 
   __device__ void load(const T* from, int64_t stride, int rows, int cols) {
-    each_wide(rows, [&](int r, int c) {
-      const T* line = from + r * stride + c;
-      if (c + kWide <= cols) {
-        const Wide wide = *reinterpret_cast<const Wide*>(line);
-        for (int i = 0; i < kWide; ++i) at[r][c + i] = wide.s[i];
-      } else {
-        for (int i = 0; i < kWide; ++i) {
-          at[r][c + i] = c + i < cols ? line[i] : T(0);
+    KITH_UNROLL
+    for (int r = 0; r < kNumbers; ++r) {
+      KITH_UNROLL
+      for (int c = 0; c < kNumbers; ++c) {
+        at[r][c] = row(r) < rows && column(c) < cols
+                       ? from[row(r) * stride + column(c)]
+                       : T(0);
+      }
+    }
+  }
+
+  template <class To>
+  __device__ void store(To* to, int64_t stride, int rows, int cols) const {
+    KITH_UNROLL
+    for (int r = 0; r < kNumbers; ++r) {
+      KITH_UNROLL
+      for (int c = 0; c < kNumbers; ++c) {
+        if (row(r) < rows && column(c) < cols) {
+          to[row(r) * stride + column(c)] = stored<To>(at[r][c]);
         }
       }
-    });
+    }
   }
 
-  __device__ void store(T* to, int64_t stride, int rows, int cols) const {
-    store(to, stride, rows, cols, [&](int r, int c) { return at[r][c]; });
-  }
-
-  /// Its transpose.
-  __device__ void store_turned(T* to, int64_t stride, int rows,
-                               int cols) const {
-    store(to, stride, rows, cols, [&](int r, int c) { return at[c][r]; });
-  }
-
- private:
-  template <class At>
-  __device__ static void store(T* to, int64_t stride, int rows, int cols,
-                               const At& number) {
-    each_wide(rows, [&](int r, int c) {
-      T* line = to + r * stride + c;
-      if (c + kWide <= cols) {
-        Wide wide;
-        for (int i = 0; i < kWide; ++i) wide.s[i] = number(r, c + i);
-        *reinterpret_cast<Wide*>(line) = wide;
-      } else {
-        for (int i = 0; i < kWide && c + i < cols; ++i) {
-          line[i] = number(r, c + i);
-        }
-      }
-    });
+  /// The transpose, through shared memory: a row of `turned` is one number
+  /// longer than the square, so that what 16 lanes write down a column lies in
+  /// different banks. Called by all threads.
+  template <class To>
+  __device__ void store_turned(T (&turned)[kEdge][kEdge + 1], To* to,
+                               int64_t stride, int rows, int cols) {
+    KITH_UNROLL
+    for (int r = 0; r < kNumbers; ++r) {
+      KITH_UNROLL
+      for (int c = 0; c < kNumbers; ++c) turned[column(c)][row(r)] = at[r][c];
+    }
+    __syncthreads();
+    KITH_UNROLL
+    for (int r = 0; r < kNumbers; ++r) {
+      KITH_UNROLL
+      for (int c = 0; c < kNumbers; ++c) at[r][c] = turned[row(r)][column(c)];
+    }
+    store(to, stride, rows, cols);
   }
 };
 
-/// Slopes of lines [0, count) of a square, a line by 8 lanes and those 8, 16
-/// and 24 below it by the others of the warp, which so read different banks:
-/// number k of line n is from(n, k), and its slope goes to to(n, k, slope).
-/// Called by all threads.
-template <class T, class Slope, class From, class To>
-__device__ void line_slopes(const Lines<Slope, kSquare<T>>& lines, int count,
-                            const From& from, const To& to) {
-  constexpr int kLanes = 8;
-  constexpr int kLines = kWarp / kLanes;      // that a warp has at a time
-  constexpr int kEach = kSquare<T> / kLanes;  // numbers of a line a lane has
-  const int warp = threadIdx.x / kWarp;
-  const int line = threadIdx.x % kWarp / kLanes;
-  const int lane = threadIdx.x % kLanes;
-  for (int four = warp; four < kSquare<T> / kLines;
-       four += kSlopeThreads / kWarp) {
-    const int n = four / kLanes * kWarp + four % kLanes + line * kLanes;
-    if (n >= count) continue;
-    T s[kEach];
+/// From similarities to the slopes of the first `cols` of `column_lines` and
+/// the first `rows` of `row_lines` together; without both sides, of the rows
+/// alone.
+template <bool both_sides, class T, class Known>
+__device__ void to_slopes(Square<T>& square, const Known& row_lines, int rows,
+                          const Known& column_lines, int cols) {
+  constexpr int kNumbers = Square<T>::kNumbers;
+  T down[kNumbers][kNumbers] = {};  // [column, row]
+  if constexpr (both_sides) {
     KITH_UNROLL
-    for (int k = 0; k < kEach; ++k) s[k] = from(n, lane + k * kLanes);
-    lines.slope[n].apply(s);
-    const int gap = lines.gap[n];
-    const int gap_end = lines.gap_end[n];
+    for (int c = 0; c < kNumbers; ++c) {
+      KITH_UNROLL
+      for (int r = 0; r < kNumbers; ++r) down[c][r] = square.at[r][c];
+      if (square.column(c) < cols) {
+        column_lines.slope[square.column(c)].apply(down[c]);
+      }
+    }
+  }
+  KITH_UNROLL
+  for (int r = 0; r < kNumbers; ++r) {
+    const int line = square.row(r);
+    if (line >= rows) continue;
+    row_lines.slope[line].apply(square.at[r]);
+    const int gap = row_lines.gap[line];
+    const int gap_end = row_lines.gap_end[line];
     KITH_UNROLL
-    for (int k = 0; k < kEach; ++k) {
-      const int across = lane + k * kLanes;
-      to(n, across, across >= gap && across < gap_end ? T(0) : s[k]);
+    for (int c = 0; c < kNumbers; ++c) {
+      const int across = square.column(c);
+      square.at[r][c] = across >= gap && across < gap_end
+                            ? T(0)
+                            : square.at[r][c] + down[c][r];
     }
   }
 }
 
-template <template <class> class Row, class T>
-__global__ void __launch_bounds__(kSlopeThreads)
-    slope_kernel(RowTable<T> table, Tile<T> tile, bool both_sides) {
+/// Slopes of a tile, written to `to`, which may be the tile itself.
+template <template <class> class Row, class T, class To, bool both_sides>
+__global__ void __launch_bounds__(kSlopeThreads, kSlopeBlocks)
+    slope_kernel(RowTable<T> table, Tile<T> tile, To* to, int64_t to_stride) {
   constexpr int kEdge = kSquare<T>;
   using Known = Lines<typename Row<T>::Slope, kEdge>;
-  __shared__ Square<T> similarity;
-  __shared__ Square<T> slopes;
-  __shared__ alignas(16) unsigned char row_store[sizeof(Known)];
-  __shared__ alignas(16) unsigned char column_store[sizeof(Known)];
-  Known& row_lines = reinterpret_cast<Known&>(row_store);
-  Known& column_lines = reinterpret_cast<Known&>(column_store);
+  using Turned = T[kEdge][kEdge + 1];
+  // First the lines, then the transpose.
+  constexpr size_t kLineBytes = (both_sides ? 2 : 1) * sizeof(Known);
+  __shared__ alignas(16) unsigned char
+      store[both_sides && sizeof(Turned) > kLineBytes ? sizeof(Turned)
+                                                      : kLineBytes];
+  Known* lines = reinterpret_cast<Known*>(store);
+  Known& row_lines = lines[0];
+  Known& column_lines = lines[both_sides ? 1 : 0];
   const int64_t row0 = int64_t{blockIdx.y} * kEdge;
   const int64_t col0 = int64_t{blockIdx.x} * kEdge;
   // Similarities are symmetric, and so are both sides' slopes together: of the
@@ -399,27 +423,21 @@ __global__ void __launch_bounds__(kSlopeThreads)
   if (is_mirrored && col0 < row0) return;
   const int rows = static_cast<int>(min_of<int64_t>(kEdge, tile.rows - row0));
   const int cols = static_cast<int>(min_of<int64_t>(kEdge, tile.cols - col0));
-  T* data = tile.data + row0 * tile.stride + col0;
-  similarity.load(data, tile.stride, rows, cols);
+  Square<T> square;
+  square.load(tile.data + row0 * tile.stride + col0, tile.stride, rows, cols);
   load_lines(table, tile.row0 + row0, tile.col0 + col0, rows, row_lines);
-  if (both_sides) {
+  if constexpr (both_sides) {
     load_lines(table, tile.col0 + col0, tile.row0 + row0, cols, column_lines);
   }
   __syncthreads();
-  line_slopes<T>(
-      row_lines, rows, [&](int r, int c) { return similarity.at[r][c]; },
-      [&](int r, int c, T slope) { slopes.at[r][c] = slope; });
-  __syncthreads();
-  if (both_sides) {
-    line_slopes<T>(
-        column_lines, cols, [&](int c, int r) { return similarity.at[r][c]; },
-        [&](int c, int r, T slope) { slopes.at[r][c] += slope; });
+  to_slopes<both_sides>(square, row_lines, rows, column_lines, cols);
+  square.store(to + row0 * to_stride + col0, to_stride, rows, cols);
+  if constexpr (both_sides) {
+    if (!is_mirrored || row0 == col0) return;
     __syncthreads();
+    square.store_turned(reinterpret_cast<Turned&>(store),
+                        to + col0 * to_stride + row0, to_stride, cols, rows);
   }
-  slopes.store(data, tile.stride, rows, cols);
-  if (!is_mirrored || row0 == col0) return;
-  slopes.store_turned(tile.data + col0 * tile.stride + row0, tile.stride, cols,
-                      rows);
 }
 
 template <template <class> class Row, class T>
@@ -476,20 +494,38 @@ struct GpuRows {
     check_cuda(cudaGetLastError(), "absorb_columns_kernel");
   }
 
+  template <class To>
+  static void slope_to(const RowTable<T>& table, const Tile<T>& tile,
+                       bool both_sides, To* to, int64_t to_stride,
+                       const RowLaunch& launch) {
+    const dim3 grid(blocks_for(tile.cols, kSquare<T>),
+                    blocks_for(tile.rows, kSquare<T>));
+    const auto kernel = both_sides ? slope_kernel<Row, T, To, true>
+                                   : slope_kernel<Row, T, To, false>;
+    kernel<<<grid, kSlopeThreads, 0, stream(launch)>>>(table, tile, to,
+                                                       to_stride);
+    check_cuda(cudaGetLastError(), "slope_kernel");
+  }
+
   static void slope(const void* /*params*/, const RowTable<T>& table,
                     const Tile<T>& tile, bool both_sides,
                     const RowLaunch& launch) {
-    const dim3 grid(blocks_for(tile.cols, kSquare<T>),
-                    blocks_for(tile.rows, kSquare<T>));
-    slope_kernel<Row, T>
-        <<<grid, kSlopeThreads, 0, stream(launch)>>>(table, tile, both_sides);
-    check_cuda(cudaGetLastError(), "slope_kernel");
+    slope_to(table, tile, both_sides, tile.data, tile.stride, launch);
+  }
+
+  static void slope_bf16(const void* /*params*/, const RowTable<T>& table,
+                         const Tile<T>& tile, bool both_sides, void* to,
+                         const RowLaunch& launch) {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      slope_to(table, tile, both_sides, static_cast<__nv_bfloat16*>(to),
+               tile.stride, launch);
+    }
   }
 
   static constexpr RowKernels<T> kernels() {
     return {sizes,          rows<Step::kOpen>,   absorb,
             absorb_columns, rows<Step::kSettle>, rows<Step::kClose>,
-            slope};
+            slope,          slope_bf16};
   }
 };
 

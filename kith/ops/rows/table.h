@@ -88,6 +88,12 @@ struct RowKernels {
   /// which are rows of the same table, adds what they have of the transpose.
   void (*slope)(const void* loss, const RowTable<T>& rows, const Tile<T>& tile,
                 bool both_sides, const RowLaunch& launch) = nullptr;
+  /// The same, rounded to bfloat16 and written to `to`, whose rows are as many
+  /// numbers apart as the tile's, which stays as it is. For float32 on a GPU;
+  /// null on the CPU.
+  void (*slope_bf16)(const void* loss, const RowTable<T>& rows,
+                     const Tile<T>& tile, bool both_sides, void* to,
+                     const RowLaunch& launch) = nullptr;
 };
 
 }  // namespace kith

@@ -1,0 +1,92 @@
+#include "kith/ops/row_start.h"
+
+#include <string>
+#include <utility>
+
+#include <torch/torch.h>
+
+#include "kith/ops/block_plan.h"
+#include "kith/ops/gpu.h"
+
+namespace kith {
+namespace {
+
+/// Virtual examples have similarities only: 2 - 2 s stands for their squared
+/// distance, which is that of unit vectors. And float16 ends at 65 504, and has
+/// few digits below 6e-5. What is not finite is told elsewhere.
+void check_unit(const Tensor& x, const std::string& what) {
+  const at::NoGradGuard no_grad;
+  constexpr double kSlack = 1e-2;
+  TORCH_CHECK_VALUE(
+      x.numel() == 0 ||
+          !((x.norm(2, 1) - 1).abs().max().item<double>() >= kSlack),
+      what, " needs unit vectors: normalise the embeddings first");
+}
+
+}  // namespace
+
+void check_rows(const RowLoss& loss, const RowInput& input,
+                const RowLimits& limits) {
+  TORCH_CHECK_VALUE(input.rows.scalar_type() == at::kFloat ||
+                        input.rows.scalar_type() == at::kDouble,
+                    "embeddings must be float32 or float64, got ",
+                    input.rows.scalar_type());
+  TORCH_CHECK_VALUE(!input.columns.defined() || !input.mixed.defined(),
+                    "SiMix needs the queries to be their own database");
+  if (input.normalize) return;
+  if (loss.euclidean && input.mixed.defined()) {
+    check_unit(input.rows, "SiMix with a loss on distances");
+  }
+  if (limits.products == RowProducts::kFloat16 && input.rows.is_cuda()) {
+    check_unit(input.rows, "products: float16");
+    if (input.columns.defined()) check_unit(input.columns, "products: float16");
+  }
+}
+
+bool is_divided(const RowInput& input) {
+  return input.lanes != nullptr && !input.columns.defined() &&
+         (input.lanes->lanes.count > 1 || !input.lanes->ranks.is_alone());
+}
+
+RowStart start_walk(const RowLoss& loss, const RowInput& input,
+                    const RowLimits& limits, bool with_gradient, Tensor ahead) {
+  const bool on_gpu = input.rows.is_cuda();
+  const auto multiply_ahead = [&](const RowSides& sides) {
+    const int64_t count = sides.rows->set.examples;
+    const Stretch all{0, count, 0, count};
+    const int64_t bytes = count * count * input.rows.element_size();
+    if (!on_gpu || !with_gradient || input.mixed.defined() ||
+        is_divided(input) || bytes > (limits.memory_mb << 20) / 2 ||
+        count > most_in_block(limits.edge, /*on_gpu=*/true)) {
+      ahead = Tensor();
+      return;
+    }
+    const ProductPrecision precision(limits.products == RowProducts::kTf32);
+    Tensor s = block_buffer(count, count, sides.rows->x.options(), ahead);
+    sides.similarities(all, all, s);
+  };
+  const bool is_float = input.rows.scalar_type() == at::kFloat;
+  RowSides sides(input, loss.euclidean && !input.mixed.defined(),
+                 on_gpu && is_float ? limits.products : RowProducts::kFloat32,
+                 multiply_ahead);
+  return {std::move(sides), std::move(ahead)};
+}
+
+Tensor block_buffer(int64_t rows, int64_t columns,
+                    const at::TensorOptions& options, Tensor& store) {
+  const auto align = static_cast<int64_t>(16 / options.dtype().itemsize());
+  const int64_t stride = (columns + align - 1) / align * align;
+  if (!store.defined() || store.numel() < rows * stride) {
+    store = Tensor();
+    store = torch::empty({rows * stride}, options);
+  }
+  return store.narrow(0, 0, rows * stride)
+      .view({rows, stride})
+      .narrow(1, 0, columns);
+}
+
+const int64_t* position_data(const Tensor& positions) {
+  return positions.defined() ? positions.data_ptr<int64_t>() : nullptr;
+}
+
+}  // namespace kith
