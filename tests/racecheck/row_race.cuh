@@ -83,7 +83,8 @@ class RaceWalk {
         value_(classes.count),
         shares_(classes.count * sizes_.totals),
         totals_(sizes_.totals),
-        tile_(classes.count * stride_) {
+        tile_(classes.count * stride_),
+        rounded_(classes.count * stride_) {
     fill(first_, classes.first);
     fill(last_, classes.last);
     fill(slot_, classes.slot);
@@ -129,6 +130,8 @@ class RaceWalk {
       totals_[i % sizes_.totals] += shares_[i];
     }
     rows<Step::kClose>(kernels().close, launch);
+    kernels().slope_bf16(&params_, table_, tile, /*both_sides=*/true,
+                         rounded_.data(), launch);
     kernels().slope(&params_, table_, tile, /*both_sides=*/true, launch);
     racecheck::finish();
   }
@@ -190,6 +193,7 @@ class RaceWalk {
   racecheck::Shared<unsigned char> slopes_;
   racecheck::Shared<double> value_, shares_, totals_;
   racecheck::Shared<T> tile_;
+  racecheck::Shared<uint16_t> rounded_;  ///< bfloat16; of float32 alone.
   RowTable<T> table_;
 };
 
