@@ -6,7 +6,6 @@
 
 #include "kith/image/image_format.h"
 #include "kith/image/jpeg_file.h"
-#include "kith/image/resize.h"
 
 namespace kith {
 namespace {
@@ -33,42 +32,49 @@ JpegResize put(const ResizeWeights& weights, uint8_t* memory, uint32_t place) {
 
 }  // namespace
 
-CodedPictures::CodedPictures(PixelMemory allocate)
-    : allocate_(std::move(allocate)) {}
+std::shared_ptr<const WindowWeights> InputWeights::of(const Size& size) {
+  const std::pair key(size.width, size.height);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = kept_.find(key);
+    if (found != kept_.end()) return found->second;
+  }
+  const InputFit fit = fit_of(size, input_);
+  auto weights = std::make_shared<const WindowWeights>(
+      window_weights(size, fit.full, fit.window, filter_named(input_.filter)));
+  const std::lock_guard lock(mutex_);
+  if (kept_.size() < kMost) kept_.emplace(key, weights);
+  return weights;
+}
+
+CodedPictures::CodedPictures(InputWeights& weights, PixelMemory allocate)
+    : weights_(weights), allocate_(std::move(allocate)) {}
 
 bool CodedPictures::take(std::span<const uint8_t> bytes,
-                         const std::string& name, const InputOptions& input,
-                         int64_t position) {
+                         const std::string& name, int64_t position) {
   if (image_format(bytes).name != "JPEG") return false;
   JpegFile file(bytes, name);
   if (!file.is_usual()) return false;
   JpegPicture picture = file.picture();
   picture.position = position;
-  const Size size{picture.width, picture.height};
-  const InputFit fit = fit_of(size, input);
-  const WindowWeights weights =
-      window_weights(size, fit.full, fit.window, filter_named(input.filter));
-  picture.first_row = weights.down.first.front();
-  picture.row_count =
-      weights.down.first.back() + weights.down.taps - picture.first_row;
+  const auto weights = weights_.of({picture.width, picture.height});
+  const ResizeWeights& across = weights->across;
+  const ResizeWeights& down = weights->down;
+  picture.first_row = down.first.front();
+  picture.row_count = down.first.back() + down.taps - picture.first_row;
   const size_t coded_bytes = JpegFile::bytes_of(picture);
-  const size_t row_bytes = static_cast<size_t>(picture.row_count) *
-                           static_cast<size_t>(input.size) * 3;
   const Place place =
-      claim(coded_bytes + bytes_of(weights.across) + bytes_of(weights.down),
-            row_bytes);
+      claim(coded_bytes + bytes_of(across) + bytes_of(down),
+            static_cast<size_t>(picture.row_count) * across.outputs() * 3);
   if (place.memory == nullptr) return false;
   picture.rows = place.rows;
   if (!file.read(picture, place.memory, place.offset)) return false;
-  size_t done = coded_bytes;
-  const auto put_next = [&](const ResizeWeights& side) {
-    const JpegResize result = put(side, place.memory + done,
-                                  place.offset + static_cast<uint32_t>(done));
-    done += bytes_of(side);
-    return result;
+  const auto put_at = [&](const ResizeWeights& side, size_t done) {
+    return put(side, place.memory + done,
+               place.offset + static_cast<uint32_t>(done));
   };
-  picture.across = put_next(weights.across);
-  picture.down = put_next(weights.down);
+  picture.across = put_at(across, coded_bytes);
+  picture.down = put_at(down, coded_bytes + bytes_of(across));
   keep(picture, place);
   return true;
 }

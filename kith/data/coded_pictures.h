@@ -2,17 +2,38 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kith/data/batch.h"
 #include "kith/data/input.h"
 #include "kith/image/jpeg_picture.h"
+#include "kith/image/resize.h"
 
 namespace kith {
+
+/// How pictures of each size become those of an input. Kept, for the pictures
+/// of a data set have few sizes. Safe from several threads.
+class InputWeights {
+ public:
+  /// Not for `long_side`; see can_be_coded().
+  explicit InputWeights(InputOptions input) : input_(std::move(input)) {}
+
+  const InputOptions& input() const { return input_; }
+  std::shared_ptr<const WindowWeights> of(const Size& size);
+
+ private:
+  static constexpr size_t kMost = 1000;  ///< Of some kilobytes each.
+
+  const InputOptions input_;
+  std::mutex mutex_;
+  std::map<std::pair<int, int>, std::shared_ptr<const WindowWeights>> kept_;
+};
 
 /// Usual JPEGs (see JpegFile) of a batch whose Huffman code is undone, for a
 /// GPU that does the rest: what it needs of them, packed in pieces of memory
@@ -36,13 +57,14 @@ class CodedPictures {
     int count = 0;    ///< and those that are there, the first ones.
   };
 
-  explicit CodedPictures(PixelMemory allocate);
+  /// `weights` must outlive the object.
+  CodedPictures(InputWeights& weights, PixelMemory allocate);
 
   /// Takes a file for the picture at a position of the batch, as
   /// prepare_image() makes it for testing; false if it is no usual JPEG or
   /// there is no place left. Errors are those of decode_image().
   bool take(std::span<const uint8_t> bytes, const std::string& name,
-            const InputOptions& input, int64_t position);
+            int64_t position);
 
   /// When all files were taken.
   const std::vector<Piece>& pieces() const { return pieces_; }
@@ -63,6 +85,7 @@ class CodedPictures {
   Place claim(size_t bytes, size_t row_bytes);
   void keep(const JpegPicture& picture, const Place& place);
 
+  InputWeights& weights_;
   PixelMemory allocate_;
   std::mutex mutex_;
   std::vector<Piece> pieces_;

@@ -94,27 +94,31 @@ bool JpegFile::read(JpegPicture& picture, uint8_t* memory, uint32_t place) {
   jpeg_decompress_struct& info = reader_->info();
   jvirt_barray_ptr* arrays = nullptr;
   reader_->guarded([&] { arrays = jpeg_read_coefficients(&info); });
-  const auto common = reinterpret_cast<j_common_ptr>(&info);
   picture.tables = place;
   uint8_t* out = memory;
   for (int k = 0; k < picture.components; ++k) {
-    std::memcpy(out, info.comp_info[k].quant_table->quantval, kTableBytes);
+    const JQUANT_TBL* table = info.comp_info[k].quant_table;
+    if (table != nullptr) {
+      std::memcpy(out, table->quantval, kTableBytes);
+    } else {  // of a component without a scan; all of its coefficients are 0
+      std::memset(out, 0, kTableBytes);
+    }
     out += kTableBytes;
   }
-  for (int k = 0; k < picture.components; ++k) {
-    JpegPlane& plane = picture.planes[k];
-    plane.coefficients = place + static_cast<uint32_t>(out - memory);
-    const size_t row_bytes =
-        static_cast<size_t>(plane.blocks_across) * kBlockBytes;
-    for (JDIMENSION y = 0; y < static_cast<JDIMENSION>(plane.blocks_down);
-         ++y, out += row_bytes) {
-      JBLOCKARRAY row = nullptr;
-      reader_->guarded([&] {
-        row = info.mem->access_virt_barray(common, arrays[k], y, 1, FALSE);
-      });
-      std::memcpy(out, row[0], row_bytes);
+  reader_->guarded([&] {
+    for (int k = 0; k < picture.components; ++k) {
+      JpegPlane& plane = picture.planes[k];
+      plane.coefficients = place + static_cast<uint32_t>(out - memory);
+      const size_t bytes =
+          static_cast<size_t>(plane.blocks_across) * kBlockBytes;
+      for (int32_t y = 0; y < plane.blocks_down; ++y, out += bytes) {
+        JBLOCKARRAY row = info.mem->access_virt_barray(
+            reinterpret_cast<j_common_ptr>(&info), arrays[k],
+            static_cast<JDIMENSION>(y), 1, FALSE);
+        std::memcpy(out, row[0], bytes);
+      }
     }
-  }
+  });
   return reader_->orientation() == 1;
 }
 

@@ -56,16 +56,14 @@ void resize_across(const JpegPictures& all, const JpegPicture& picture) {
       reinterpret_cast<const int32_t*>(all.data + picture.across.values);
   const int taps = picture.across.taps;
   std::vector<uint8_t> line(static_cast<size_t>(picture.width) * 3);
+  const JpegPixels pixels(all, picture);
   uint8_t* out = all.rows + picture.rows;
   for (int y = 0; y < picture.row_count; ++y) {
     for (int x = 0; x < picture.width; ++x) {
-      jpeg_pixel(all, picture, x, picture.first_row + y, &line[size_t{3} * x]);
+      pixels.get(x, picture.first_row + y, &line[size_t{3} * x]);
     }
-    for (int i = 0; i < all.size; ++i) {
-      for (int c = 0; c < 3; ++c) {
-        *out++ = resized(&line[size_t{3} * first[i] + c], 3, weights + i * taps,
-                         taps);
-      }
+    for (int i = 0; i < all.size; ++i, out += 3) {
+      resized_pixel(&line[size_t{3} * first[i]], weights + i * taps, taps, out);
     }
   }
 }
@@ -81,8 +79,11 @@ void resize_down(const JpegPictures& all, const JpegPicture& picture) {
   for (int i = 0; i < all.size; ++i) {
     const uint8_t* row = all.rows + picture.rows +
                          int64_t{first[i] - picture.first_row} * length;
+    const int32_t* weight = weights + i * taps;
     for (int x = 0; x < length; ++x) {
-      *out++ = resized(row + x, length, weights + i * taps, taps);
+      int32_t sum = kResizeHalf;
+      for (int k = 0; k < taps; ++k) sum += weight[k] * row[k * length + x];
+      *out++ = resized_byte(sum);
     }
   }
 }

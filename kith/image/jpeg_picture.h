@@ -67,22 +67,33 @@ KITH_BOTH_SIDES SamplePlane samples_of(const JpegPictures& all,
           plane.blocks_across * kBlockSide, plane.width, plane.height};
 }
 
-/// The pixel of a picture whose samples are there.
-KITH_BOTH_SIDES void jpeg_pixel(const JpegPictures& all,
-                                const JpegPicture& picture, int x, int y,
-                                uint8_t rgb[3]) {
-  const SamplePlane luma = samples_of(all, picture.planes[0]);
-  const uint8_t grey = luma.samples[int64_t{y} * luma.stride + x];
-  if (picture.components == 1) {
-    rgb[0] = rgb[1] = rgb[2] = grey;
-    return;
+/// The pixels of a picture whose samples are there.
+struct JpegPixels {
+  KITH_BOTH_SIDES JpegPixels(const JpegPictures& all,
+                             const JpegPicture& picture)
+      : luma(samples_of(all, picture.planes[0])),
+        is_grey(picture.components == 1),
+        across(picture.chroma_across),
+        down(picture.chroma_down) {
+    if (is_grey) return;
+    cb = samples_of(all, picture.planes[1]);
+    cr = samples_of(all, picture.planes[2]);
   }
-  const auto chroma = [&](int k) {
-    return upsampled(samples_of(all, picture.planes[k]), picture.chroma_across,
-                     picture.chroma_down, x, y);
-  };
-  ycc_to_rgb(grey, chroma(1), chroma(2), rgb);
-}
+
+  KITH_BOTH_SIDES void get(int x, int y, uint8_t rgb[3]) const {
+    const uint8_t grey = luma.samples[int64_t{y} * luma.stride + x];
+    if (is_grey) {
+      rgb[0] = rgb[1] = rgb[2] = grey;
+    } else {
+      ycc_to_rgb(grey, upsampled(cb, across, down, x, y),
+                 upsampled(cr, across, down, x, y), rgb);
+    }
+  }
+
+  SamplePlane luma, cb = {}, cr = {};
+  bool is_grey;
+  int across, down;
+};
 
 /// Weighted sums begin with a half, and end as bytes.
 constexpr int32_t kResizeHalf = 1 << (kResizePrecision - 1);
@@ -90,12 +101,16 @@ KITH_BOTH_SIDES uint8_t resized_byte(int32_t sum) {
   return static_cast<uint8_t>(clamped(sum >> kResizePrecision, 0, 255));
 }
 
-/// The weighted sum of bytes that are `step` apart.
-KITH_BOTH_SIDES uint8_t resized(const uint8_t* source, int step,
-                                const int32_t* weights, int taps) {
-  int32_t sum = kResizeHalf;
-  for (int k = 0; k < taps; ++k) sum += weights[k] * source[k * step];
-  return resized_byte(sum);
+/// The weighted sum of RGB pixels that lie together.
+KITH_BOTH_SIDES void resized_pixel(const uint8_t* source,
+                                   const int32_t* weights, int taps,
+                                   uint8_t rgb[3]) {
+  int32_t sums[3] = {kResizeHalf, kResizeHalf, kResizeHalf};
+  for (int k = 0; k < taps; ++k, source += 3) {
+    const int32_t weight = weights[k];
+    for (int c = 0; c < 3; ++c) sums[c] += weight * source[c];
+  }
+  for (int c = 0; c < 3; ++c) rgb[c] = resized_byte(sums[c]);
 }
 
 /// Makes the pixels on the CPU; all is host memory.

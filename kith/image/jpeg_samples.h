@@ -95,8 +95,8 @@ struct SamplePlane {
 /// linear; halves are rounded up and down in turn. h v: 1 1, 2 1 or 2 2.
 KITH_BOTH_SIDES int upsampled(const SamplePlane& plane, int h, int v, int x,
                               int y) {
-  const int near_x = x / h;
-  const int near_y = y / v;
+  const int near_x = x >> (h - 1);
+  const int near_y = y >> (v - 1);
   const uint8_t* near = plane.samples + int64_t{near_y} * plane.stride;
   // Too narrow planes are repeated, as those of full size are taken.
   if (h == 1 || plane.width <= 2) return near[near_x];

@@ -12,7 +12,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kBlocks = kThreads / kBlockSide;  ///< Of samples, at once.
 /// Blocks of threads a picture: enough that a small batch fills a GPU.
-constexpr unsigned kShares = 48;
+constexpr unsigned kShares = 32;
 
 /// 8 coefficients, or numbers of a quantisation table, which lie together.
 union Eight {
@@ -88,26 +88,33 @@ __global__ void __launch_bounds__(kThreads) decode_blocks(JpegPictures all) {
   }
 }
 
-/// A block of threads has a row at a time.
+/// A warp has a row at a time, or of wide pictures all threads have one.
 __global__ void __launch_bounds__(kThreads) resize_across(JpegPictures all) {
-  __shared__ uint8_t line[JpegPicture::kMostWidth * 3];
+  __shared__ uint8_t lines[JpegPicture::kMostWidth * 3];
   const JpegPicture& picture = all.pictures[blockIdx.y];
+  const int width = picture.width;
+  const int rows = picture.row_count;
+  const int team =
+      width * (kThreads / 32) <= JpegPicture::kMostWidth ? 32 : kThreads;
+  const int at_once = kThreads / team;
+  const int lane = threadIdx.x % team;
+  uint8_t* line = lines + threadIdx.x / team * width * 3;
   const auto* first =
       reinterpret_cast<const int32_t*>(all.data + picture.across.first);
   const auto* weights =
       reinterpret_cast<const int32_t*>(all.data + picture.across.values);
   const int taps = picture.across.taps;
-  for (int y = blockIdx.x; y < picture.row_count; y += gridDim.x) {
-    for (int x = threadIdx.x; x < picture.width; x += kThreads) {
-      jpeg_pixel(all, picture, x, picture.first_row + y, line + 3 * x);
+  const JpegPixels pixels(all, picture);
+  for (int begin = blockIdx.x * at_once; begin < rows;
+       begin += gridDim.x * at_once) {
+    const int y = begin + threadIdx.x / team;
+    for (int x = lane; y < rows && x < width; x += team) {
+      pixels.get(x, picture.first_row + y, line + 3 * x);
     }
     __syncthreads();
     uint8_t* out = all.rows + picture.rows + int64_t{y} * all.size * 3;
-    for (int i = threadIdx.x; i < all.size; i += kThreads) {
-      for (int c = 0; c < 3; ++c) {
-        out[3 * i + c] =
-            resized(line + 3 * first[i] + c, 3, weights + i * taps, taps);
-      }
+    for (int i = lane; y < rows && i < all.size; i += team) {
+      resized_pixel(line + 3 * first[i], weights + i * taps, taps, out + 3 * i);
     }
     __syncthreads();
   }
