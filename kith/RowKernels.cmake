@@ -25,8 +25,8 @@ if(KITH_COMPILE_CUDA)
   # Apart from kith: no file with device code sees LibTorch or its flags. Each
   # by itself: kernels take longer than headers.
   add_library(kith_cuda OBJECT ops/cuda/add_norm.cu ops/cuda/class_ops.cu
-    ops/cuda/conv_kernels.cu ops/cuda/depthwise.cu ops/cuda/optimizer_kernels.cu
-    ops/cuda/pool_kernels.cu ops/cuda/ranks.cu ops/cuda/select.cu
+    ops/cuda/conv_kernels.cu ops/cuda/depthwise.cu ops/cuda/jpeg_pixels.cu
+    ops/cuda/optimizer_kernels.cu ops/cuda/pool_kernels.cu ops/cuda/ranks.cu ops/cuda/select.cu
     ops/cuda/small_sort.cu ops/cuda/token_ops.cu)
   target_include_directories(kith_cuda PRIVATE ${PROJECT_SOURCE_DIR})
   set_target_properties(kith_cuda PROPERTIES
@@ -90,7 +90,7 @@ if(KITH_USE_CUDA)
 else()
   target_sources(kith PRIVATE ops/no_cuda/class_ops.cpp ops/no_cuda/conv_kernels.cpp
     ops/no_cuda/gpu.cpp ops/no_cuda/gpu_graph.cpp
-    ops/no_cuda/optimizer_kernels.cpp
+    ops/no_cuda/jpeg_pixels.cpp ops/no_cuda/optimizer_kernels.cpp
     ops/no_cuda/pool_kernels.cpp
     ops/no_cuda/ranks.cpp ops/no_cuda/select.cpp ops/no_cuda/small_sort.cpp
     ops/no_cuda/stream.cpp ops/no_cuda/token_ops.cpp ops/no_cuda/upload.cpp)

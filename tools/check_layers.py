@@ -21,7 +21,7 @@ ALLOWED = {
     "data": "core io image",
     "samplers": "core",
     "distributed": "core",
-    "ops": "core distributed",
+    "ops": "core distributed image",
     "models": "core distributed io image data ops",
     "onnx": "core distributed io image data models ops",
     "miners": "core ops",

@@ -23,6 +23,10 @@ DataSetTraits traits_of(const std::string& name) {
 
 constexpr const char* kOnBroken = "on_broken";
 
+std::span<const uint8_t> as_bytes(const std::string& file) {
+  return {reinterpret_cast<const uint8_t*>(file.data()), file.size()};
+}
+
 /// What is of the data set alone, and what all have.
 std::pair<ConfigNode, DataOptions> split_section(const ConfigNode& section) {
   ConfigNode own = section;
@@ -109,15 +113,26 @@ std::string usual_colour(const std::string& data_set) {
   return traits_of(data_set).colour;
 }
 
-Image DataSet::load(int64_t index) const {
+Image DataSet::load(int64_t index) const { return *load_unless(index, {}); }
+
+std::optional<Image> DataSet::load_unless(int64_t index,
+                                          const TakeFile& take) const {
   const auto count = static_cast<int64_t>(list_.items.size());
   if (index < 0 || index >= count) {
     throw ConfigError("there is no image " + std::to_string(index) +
                       " in this data set: it has " + std::to_string(count) +
                       " images, counted from 0");
   }
+  const int turns = item(index).quarter_turns;
   Image image;
   try {
+    if (take && !item(index).box && turns == 0) {
+      if (const std::optional<std::string> file = read_encoded(index)) {
+        const std::string& name = item(index).path;
+        if (take(as_bytes(*file), name)) return {};
+        return decode_image(as_bytes(*file), name);
+      }
+    }
     StoredImage stored = read(index);
     if (const std::optional<Box>& box = item(index).box) {
       stored.pixels = crop_to_box(stored.pixels, *box,
@@ -128,7 +143,6 @@ Image DataSet::load(int64_t index) const {
   } catch (const DataError& error) {
     throw BrokenImageError(error.what());
   }
-  const int turns = item(index).quarter_turns;
   if (turns == 0) return image;
   return rotate90(image, turns);
 }
@@ -157,6 +171,17 @@ void DataSet::leave_out(std::vector<BrokenImage> images) {
 
 StoredImage DataSet::read(int64_t index) const {
   return decode_stored(item(index).path);
+}
+
+std::optional<std::string> DataSet::read_encoded(int64_t) const { return {}; }
+
+StoredImage FileDataSet::read(int64_t index) const {
+  const std::optional<std::string> file = read_encoded(index);
+  return decode_stored(as_bytes(*file), item(index).path);
+}
+
+std::optional<std::string> FileDataSet::read_encoded(int64_t index) const {
+  return read_image_file(item(index).path);
 }
 
 ConfigNode DataSet::section() const {

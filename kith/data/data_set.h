@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -122,6 +125,15 @@ class DataSet {
   /// file, and ConfigError for a position that the list does not have.
   Image load(int64_t index) const;
 
+  /// Who may take the bytes of a file instead of having it decoded; `name` is
+  /// for messages. Throws DataError as decode_image() does.
+  using TakeFile = std::function<bool(std::span<const uint8_t> bytes,
+                                      const std::string& name)>;
+
+  /// The same, but a file that would be decoded and nothing else is offered to
+  /// `take` first. Nothing if it takes it.
+  std::optional<Image> load_unless(int64_t index, const TakeFile& take) const;
+
  protected:
   explicit DataSet(const DataSetTraits& traits = {}, ImageList list = {})
       : list_(std::move(list)), traits_(traits) {}
@@ -140,6 +152,10 @@ class DataSet {
   /// The picture as stored or drawn. Default: decodes the file at item.path.
   virtual StoredImage read(int64_t index) const;
 
+  /// The file that read() decodes; nothing if read() does anything else, as in
+  /// this class itself. FileDataSet has one.
+  virtual std::optional<std::string> read_encoded(int64_t index) const;
+
   ImageList list_;
   DataSetTraits traits_;
 
@@ -152,13 +168,23 @@ class DataSet {
   ConfigNode options_;  ///< Null: not known.
 };
 
+/// A data set whose pictures are files as they lie at item.path, or where
+/// read_encoded() finds them.
+class FileDataSet : public DataSet {
+ protected:
+  using DataSet::DataSet;
+
+  StoredImage read(int64_t index) const final;
+  std::optional<std::string> read_encoded(int64_t index) const override;
+};
+
 /// A data set of the files in a list that a program has made itself:
 ///
 ///     ListDataSet data({.items = {{.path = "a.jpg", .label = 0},
 ///                                 {.path = "b.jpg", .label = 1}}});
-class ListDataSet final : public DataSet {
+class ListDataSet final : public FileDataSet {
  public:
-  explicit ListDataSet(ImageList list) : DataSet({}, std::move(list)) {}
+  explicit ListDataSet(ImageList list) : FileDataSet({}, std::move(list)) {}
 };
 
 using DataSetRegistry = Registry<DataSet>;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ struct CsvSetOptions {
   void describe(OptionSet& set);
 };
 
-class CsvDataSet final : public DataSet {
+class CsvDataSet final : public FileDataSet {
  public:
   static constexpr const char* kSummary = "a list of image files, dataset.csv";
   using Options = CsvSetOptions;
@@ -33,7 +34,7 @@ struct FolderOptions {
 
 /// Classes are numbered in the order of their names over all splits, so a
 /// class that occurs in two splits has one number.
-class FolderDataSet final : public DataSet {
+class FolderDataSet final : public FileDataSet {
  public:
   static constexpr const char* kSummary = "a folder with one folder per class";
   using Options = FolderOptions;
@@ -51,7 +52,7 @@ struct OmlOptions {
 /// The list of Open Metric Learning, with that project's rules: validation
 /// images are queries, gallery or both, and every query's class is in the
 /// gallery.
-class OmlDataSet final : public DataSet {
+class OmlDataSet final : public FileDataSet {
  public:
   static constexpr const char* kSummary =
       "a list of Open Metric Learning, df.csv";
@@ -73,7 +74,7 @@ struct WebDatasetOptions {
 /// Tar archives in the layout of WebDataset: the files of a sample follow one
 /// another and have the same name up to the first dot. Nothing is unpacked:
 /// pictures are read where they lie, in any order.
-class WebDataset final : public DataSet {
+class WebDataset final : public FileDataSet {
  public:
   static constexpr const char* kSummary =
       "tar shards in the layout of WebDataset";
@@ -84,7 +85,7 @@ class WebDataset final : public DataSet {
   explicit WebDataset(Options options);
 
  protected:
-  StoredImage read(int64_t index) const override;
+  std::optional<std::string> read_encoded(int64_t index) const override;
 
  private:
   struct Place {

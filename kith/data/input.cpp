@@ -12,16 +12,13 @@ namespace kith {
 namespace {
 
 Image fit(const Image& image, const InputOptions& input) {
-  const int size = static_cast<int>(input.size);
   const Filter filter = filter_named(input.filter);
   if (input.any_shape()) {
     const Size to = size_of_any_shape({image.width, image.height}, input);
     return resize(image, to.width, to.height, filter);
   }
-  if (input.resize == 0) return resize(image, size, size, filter);
-  const Size full = size_with_short_side(image, static_cast<int>(input.resize));
-  return resize_window(image, full.width, full.height,
-                       centre_box(full.width, full.height, size, size), filter);
+  const InputFit to = fit_of({image.width, image.height}, input);
+  return resize_window(image, to.full.width, to.full.height, to.window, filter);
 }
 
 /// The multiple of `step`, but 0, that is nearest to a length.
@@ -149,6 +146,14 @@ Size size_of_any_shape(const Size& size, const InputOptions& input,
   const Size full = size_within(size, static_cast<int>(input.long_side));
   return {nearest_multiple(full.width * scale, input.multiple),
           nearest_multiple(full.height * scale, input.multiple)};
+}
+
+InputFit fit_of(const Size& size, const InputOptions& input) {
+  KITH_ASSERT(!input.any_shape());
+  const int side = static_cast<int>(input.size);
+  if (input.resize == 0) return {{side, side}, {0, 0, side, side}};
+  const Size full = size_with_short_side(size, static_cast<int>(input.resize));
+  return {full, centre_box(full.width, full.height, side, side)};
 }
 
 Image prepare_image(const Image& image, const InputOptions& input,

@@ -76,6 +76,15 @@ Size size_within(const Size& size, int side);
 Size size_of_any_shape(const Size& size, const InputOptions& input,
                        double scale = 1.0);
 
+/// How prepare_image() makes a picture of this size size x size pixels where
+/// nothing is augmented: resized to `full`, of which the window is cut out. Not
+/// with `long_side`.
+struct InputFit {
+  Size full;
+  Box window;
+};
+InputFit fit_of(const Size& size, const InputOptions& input);
+
 /// Converts to grey or RGB (with colour auto pictures stay as they are),
 /// augments (training only; pass an empty list
 /// otherwise) and, unless that gave size x size pixels, goes on as for testing:

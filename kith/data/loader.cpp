@@ -154,6 +154,7 @@ class Loader::State {
         return nullptr;
       }
       const Image image = load_(task.batch, task.position, task.index);
+      if (image.pixels.empty()) return nullptr;
       uint8_t* pixels = fit(*task.pending, image);
       std::copy(
           image.pixels.begin(), image.pixels.end(),

@@ -27,7 +27,8 @@ class Loader {
  public:
   /// Makes the picture at a position of a batch. All have the same size: the
   /// memory of a batch is there when its first picture is, and every thread
-  /// copies its pictures.
+  /// copies its pictures. One without pixels has none there: `load` keeps it
+  /// itself. A batch of such alone has no part.
   using LoadFunction =
       std::function<Image(int64_t batch, int64_t position, int64_t index)>;
 

@@ -19,7 +19,7 @@ struct Cub200Options {
 
 /// Caltech-UCSD Birds 200-2011. Labels are the published class numbers, from 1;
 /// train_test_split.txt, which splits images and not classes, is not used.
-class Cub200DataSet final : public DataSet {
+class Cub200DataSet final : public FileDataSet {
  public:
   static constexpr const char* kSummary =
       "CUB-200-2011 as published: classes 1-100 train, 101-200 test";
@@ -41,7 +41,7 @@ struct Cars196Options {
 
 /// Stanford Cars. Labels are the published class numbers, from 1; the published
 /// division of images, which has all classes on both sides, is not used.
-class Cars196DataSet final : public DataSet {
+class Cars196DataSet final : public FileDataSet {
  public:
   static constexpr const char* kSummary =
       "Cars196 (Stanford Cars) as published: classes 1-98 train, 99-196 test";
@@ -63,7 +63,7 @@ struct SopOptions {
 };
 
 /// Stanford Online Products. Labels are the published class numbers, from 1.
-class SopDataSet final : public DataSet {
+class SopDataSet final : public FileDataSet {
  public:
   static constexpr const char* kSummary =
       "Stanford Online Products as published: 11318 classes train, 11316 test";
@@ -88,7 +88,7 @@ struct InShopOptions {
 
 /// In-Shop Clothes Retrieval of DeepFashion. The label of "id_00000002" is 2;
 /// the category is the folder above the item: "WOMEN/Dresses".
-class InShopDataSet final : public DataSet {
+class InShopDataSet final : public FileDataSet {
  public:
   static constexpr const char* kSummary =
       "In-Shop Clothes (DeepFashion) as published: train, query and gallery";
@@ -115,7 +115,7 @@ struct VehicleIdOptions {
 /// PKU VehicleID. Labels are the published numbers of vehicles; the category
 /// is the number of the vehicle's model, empty for vehicles without one. An
 /// image that is in several test lists is one item.
-class VehicleIdDataSet final : public DataSet {
+class VehicleIdDataSet final : public FileDataSet {
  public:
   static constexpr const char* kSummary =
       "PKU VehicleID as published: train list; small, medium and large lists "
@@ -147,7 +147,7 @@ struct INaturalistOptions {
 /// iNaturalist 2018 in the split of Smooth-AP (Brown et al., ECCV 2020). A
 /// class is the last two folders of a picture, "Aves/2716", numbered from 0 by
 /// name over both lists; its category is the first of them.
-class INaturalistDataSet final : public DataSet {
+class INaturalistDataSet final : public FileDataSet {
  public:
   static constexpr const char* kSummary =
       "iNaturalist 2018 in the split of Smooth-AP: 5690 classes train, 2452 "
@@ -178,7 +178,7 @@ struct GldV1Options {
 /// them dead by now, so that copies lack images. All of it is training data;
 /// the validation split may be that of another set, as Patel et al. (CVPR 2022)
 /// have it: queries of retrieval-SfM-120k (Sfm120kOptions::validation).
-class GldV1DataSet final : public DataSet {
+class GldV1DataSet final : public FileDataSet {
  public:
   static constexpr const char* kSummary =
       "Google Landmarks v1: train.csv and the images that could be fetched";
@@ -204,7 +204,7 @@ struct GldV2Options {
 /// answers in it, which lists say and not labels: every such image has a label
 /// of its own. Queries are in the lists "public" and "private". Either split
 /// may be absent; what is published of the other depends on `clean`.
-class GldV2DataSet final : public DataSet {
+class GldV2DataSet final : public FileDataSet {
  public:
   static constexpr const char* kSummary =
       "Google Landmarks v2 as published: train_clean.csv or train.csv; queries "
@@ -233,7 +233,7 @@ struct Sfm120kOptions {
 /// pairs of queries and positives of `train` (qidxs, pidxs) are in
 /// ImageList::pairs. With `validation: queries` the validation split is that of
 /// Tolias et al. (ECCV 2020) instead: queries with lists of right answers.
-class Sfm120kDataSet final : public DataSet {
+class Sfm120kDataSet final : public FileDataSet {
  public:
   static constexpr const char* kSummary =
       "retrieval-SfM-120k as published: 3D models of landmarks, train and "
@@ -259,7 +259,7 @@ struct RevisitedOptions {
 /// ROxford5k and RParis6k. Gallery, distractors, then queries, all in the test
 /// split. Which landmark a picture shows is not annotated: every image has a
 /// label of its own, its position, so that labels make no positives.
-class RevisitedDataSet final : public DataSet {
+class RevisitedDataSet final : public FileDataSet {
  public:
   static constexpr const char* kSummary =
       "ROxford5k, RParis6k: queries with lists of easy, hard and junk images";

@@ -5,7 +5,6 @@
 
 #include <torch/torch.h>
 
-#include "kith/core/timer.h"
 #include "kith/ops/pairwise.h"
 #include "kith/ops/upload.h"
 
@@ -107,12 +106,6 @@ LoaderOptions loader_for(const EmbeddingNet& net, const EmbedOptions& options) {
   LoaderOptions loader = options.loader;
   if (net.device().is_cuda()) loader.allocate = page_locked;
   return loader;
-}
-
-void finish_copy(const Upload& pixels, EmbedTimes* times) {
-  const Timer timer;
-  pixels.wait();
-  if (times != nullptr) times->copying += timer.seconds();
 }
 
 Tensor forward_pixels(ReplayedForward& network, const Tensor& pixels,

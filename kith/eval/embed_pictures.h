@@ -5,13 +5,12 @@
 
 #include "kith/core/progress.h"
 #include "kith/core/tensor.h"
+#include "kith/core/timer.h"
 #include "kith/eval/embed.h"
 #include "kith/eval/image_share.h"
 #include "kith/models/replayed_forward.h"
 
 namespace kith {
-
-class Upload;
 
 /// How pictures are loaded: for a network on a GPU into page-locked memory,
 /// from which they are copied several times as fast.
@@ -19,7 +18,12 @@ LoaderOptions loader_for(const EmbeddingNet& net, const EmbedOptions& options);
 
 /// Waits until a GPU has read a batch's memory, which then goes to the next
 /// one. `times`, unless it is null, gets the wait.
-void finish_copy(const Upload& pixels, EmbedTimes* times);
+template <class Copy>
+void finish_copy(const Copy& pixels, EmbedTimes* times) {
+  const Timer timer;
+  pixels.wait();
+  if (times != nullptr) times->copying += timer.seconds();
+}
 
 /// What a network makes of pixels [N, H, W, C]. On a GPU a batch that is
 /// smaller than the `usual` one is filled up: preparing convolutions for

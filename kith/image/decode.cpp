@@ -52,8 +52,12 @@ Image decode_image(std::span<const uint8_t> bytes, const std::string& name,
   return decode_stored(bytes, name, limits).upright();
 }
 
+std::string read_image_file(const std::string& path) {
+  return read_file(path, kMaxImageFileBytes);
+}
+
 StoredImage decode_stored(const std::string& path, const DecodeLimits& limits) {
-  const std::string contents = read_file(path, kMaxImageFileBytes);
+  const std::string contents = read_image_file(path);
   return decode_stored(
       {reinterpret_cast<const uint8_t*>(contents.data()), contents.size()},
       path, limits);

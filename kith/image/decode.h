@@ -59,6 +59,10 @@ Image decode_image(const std::string& path, const DecodeLimits& limits = {});
 Image decode_image(std::span<const uint8_t> bytes, const std::string& name,
                    const DecodeLimits& limits = {});
 
+/// The bytes of a picture's file: DataError if it cannot be read, or has more
+/// than any picture.
+std::string read_image_file(const std::string& path);
+
 /// The formats that are read: "JPEG", "PNG", "BMP", "GIF", and "WebP" and
 /// "TIFF" if kith was built with libwebp and libtiff.
 std::vector<std::string> image_formats();

@@ -229,17 +229,30 @@ Image resize_window(const Image& image, int width, int height,
                      window, filter);
 }
 
-Size size_with_short_side(const Image& image, int side) {
-  const int64_t short_side = std::min(image.width, image.height);
-  const int64_t long_side = std::max(image.width, image.height);
+WindowWeights window_weights(const Size& from, const Size& to,
+                             const Box& window, Filter filter) {
+  KITH_ASSERT(within(window, to.width, to.height));
+  return {make_weights(from.width, to.width,
+                       {static_cast<int>(window.left),
+                        static_cast<int>(width_of(window))},
+                       filter),
+          make_weights(from.height, to.height,
+                       {static_cast<int>(window.top),
+                        static_cast<int>(height_of(window))},
+                       filter)};
+}
+
+Size size_with_short_side(const Size& size, int side) {
+  const int64_t short_side = std::min(size.width, size.height);
+  const int64_t long_side = std::max(size.width, size.height);
   if (short_side < 1) throw DataError("resize: the image has no pixels");
   const int64_t wanted = side * long_side / short_side;
   if (wanted > std::numeric_limits<int>::max()) {
-    throw DataError("resize: a picture of " + std::to_string(image.width) +
-                    " x " + std::to_string(image.height) + " is too long");
+    throw DataError("resize: a picture of " + std::to_string(size.width) +
+                    " x " + std::to_string(size.height) + " is too long");
   }
   const auto longer = static_cast<int>(wanted);
-  return image.width <= image.height ? Size{side, longer} : Size{longer, side};
+  return size.width <= size.height ? Size{side, longer} : Size{longer, side};
 }
 
 }  // namespace kith

@@ -4,6 +4,7 @@
 
 #include "kith/image/crop.h"
 #include "kith/image/image.h"
+#include "kith/image/resize_kernels.h"
 
 namespace kith {
 
@@ -40,9 +41,22 @@ struct Size {
   int height = 0;
 };
 
+/// The weights by which resize_window() makes a picture of a size: of its
+/// columns first, for the rows that are needed, then of its rows. A side that
+/// stays as it is has the weight of one pixel, which changes nothing.
+struct WindowWeights {
+  ResizeWeights across;
+  ResizeWeights down;
+};
+WindowWeights window_weights(const Size& from, const Size& to,
+                             const Box& window, Filter filter);
+
 /// The size with the same aspect ratio whose short side is `side`; the long
 /// side is rounded down (as torchvision's Resize does). DataError if there is
 /// no such size.
-Size size_with_short_side(const Image& image, int side);
+Size size_with_short_side(const Size& size, int side);
+inline Size size_with_short_side(const Image& image, int side) {
+  return size_with_short_side(Size{image.width, image.height}, side);
+}
 
 }  // namespace kith

@@ -3,15 +3,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kith/core/both_sides.h"
+
 // bfloat16 for kernels, which see no LibTorch: the upper half of a float. It
 // has the bits of c10::BFloat16 and of __nv_bfloat16, and a CPU rounds as a GPU
 // does, to the nearest, ties to even.
-
-#if defined(__CUDACC__)
-#define KITH_BOTH_SIDES __host__ __device__ __forceinline__
-#else
-#define KITH_BOTH_SIDES inline
-#endif
 
 namespace kith {
 

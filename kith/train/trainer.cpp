@@ -434,7 +434,8 @@ void Trainer::train_epoch() {
 EmbedOptions Trainer::embed_options() {
   EmbedOptions options = evaluator_->embedding();
   options.loader = loader_options(config_.train, device_, ranks_);
-  options.cache = cache_.get();
+  // One that keeps nothing would only bar the GPU from decoding.
+  if (config_.train.cache_mb > 0) options.cache = cache_.get();
   options.network = "the network after epoch " +
                     std::to_string(book_->state().epoch) + ", step " +
                     std::to_string(book_->state().step);

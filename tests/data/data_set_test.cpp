@@ -194,5 +194,50 @@ TEST(GlyphsSet, ChecksItsOptions) {
   named("{name: glyphs, clases: 9}", "'classes'");
 }
 
+/// What is offered, and what comes without being taken.
+TEST(DataSetFiles, AreOfferedWhereNothingElseIsDone) {
+  const TempDir dir;
+  const Image image(6, 5, 3);
+  ImageList list;
+  for (const char* name : {"a.png", "b.png", "c.png"}) {
+    write_png(dir.file(name), image);
+    list.items.push_back({.path = dir.file(name)});
+  }
+  list.items[1].box = Box{1, 1, 4, 3};
+  list.items[2].quarter_turns = 1;
+  list.items.push_back({.path = dir.file("missing.png")});
+  const ListDataSet data(list);
+  std::vector<std::string> offered;
+  bool takes = true;
+  const auto take = [&](std::span<const uint8_t> bytes,
+                        const std::string& name) {
+    EXPECT_EQ(bytes.size(), std::filesystem::file_size(name));
+    offered.push_back(name);
+    return takes;
+  };
+  EXPECT_FALSE(data.load_unless(0, take).has_value());
+  EXPECT_EQ(data.load_unless(1, take)->width, 3);
+  EXPECT_EQ(data.load_unless(2, take)->width, 5);
+  EXPECT_THROW(data.load_unless(3, take), BrokenImageError);
+  EXPECT_THROW(data.load_unless(4, take), ConfigError);
+  EXPECT_THAT(offered, ElementsAre(dir.file("a.png")));
+  takes = false;
+  EXPECT_EQ(data.load_unless(0, take)->pixels, image.pixels);
+  const auto refuse = [](std::span<const uint8_t>,
+                         const std::string& name) -> bool {
+    throw DataError(name + ": broken");
+  };
+  EXPECT_THROW(data.load_unless(0, refuse), BrokenImageError);
+}
+
+TEST(DataSetFiles, AreNotThoseOfDrawnPictures) {
+  const GlyphsDataSet data({.classes = 2, .per_class = 2});
+  const auto never = [](std::span<const uint8_t>, const std::string&) {
+    ADD_FAILURE();
+    return true;
+  };
+  EXPECT_EQ(data.load_unless(1, never)->pixels, data.load(1).pixels);
+}
+
 }  // namespace
 }  // namespace kith

@@ -338,6 +338,26 @@ TEST(Loader, CanBeDestroyedAtAnyTime) {
   }
 }
 
+TEST(Loader, GivesNoPlaceToPicturesWithoutPixels) {
+  const auto load = [](int64_t batch, int64_t position, int64_t index) {
+    const bool is_kept = batch == 1 || position == 0;
+    return is_kept ? Image() : picture(batch, position, index);
+  };
+  Loader loader({{3, 4, 5}, {6, 7}}, load, {2, 1});
+  const Batch some = loader.next();
+  ASSERT_EQ(some.parts.size(), 1u);
+  const BatchPart& part = some.parts.front();
+  EXPECT_EQ(part.count(), 3);
+  for (const int64_t position : {1, 2}) {
+    const Image image = picture(0, position, 3 + position);
+    EXPECT_TRUE(std::equal(image.pixels.begin(), image.pixels.end(),
+                           part.pixels.get() + position * 18));
+  }
+  const Batch none = loader.next();
+  EXPECT_EQ(none.indices, (std::vector<int64_t>{6, 7}));
+  EXPECT_TRUE(none.parts.empty());
+}
+
 TEST(Loader, OfNothingHasNothing) {
   Loader loader({}, picture, {2, 2});
   EXPECT_EQ(loader.remaining(), 0);

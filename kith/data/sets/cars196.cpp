@@ -320,8 +320,8 @@ void Cars196Options::describe(OptionSet& set) {
 }
 
 Cars196DataSet::Cars196DataSet(Options options)
-    : DataSet(kTraits,
-              Cars196Reader(checked_with_path(options, "cars196")).take()) {
+    : FileDataSet(kTraits,
+                  Cars196Reader(checked_with_path(options, "cars196")).take()) {
   made_of(options);
 }
 

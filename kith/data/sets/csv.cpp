@@ -179,7 +179,7 @@ void CsvSetOptions::describe(OptionSet& set) {
 }
 
 CsvDataSet::CsvDataSet(Options options)
-    : DataSet({}, CsvSetReader(checked_with_path(options, "csv")).take()) {
+    : FileDataSet({}, CsvSetReader(checked_with_path(options, "csv")).take()) {
   made_of(options);
 }
 

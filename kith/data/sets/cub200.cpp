@@ -165,8 +165,8 @@ void Cub200Options::describe(OptionSet& set) {
 }
 
 Cub200DataSet::Cub200DataSet(Options options)
-    : DataSet(kTraits,
-              Cub200Reader(checked_with_path(options, "cub200")).take()) {
+    : FileDataSet(kTraits,
+                  Cub200Reader(checked_with_path(options, "cub200")).take()) {
   made_of(options);
 }
 

@@ -86,7 +86,8 @@ void FolderOptions::describe(OptionSet& set) {
 }
 
 FolderDataSet::FolderDataSet(Options options)
-    : DataSet({}, FolderReader(checked_with_path(options, "folder")).take()) {
+    : FileDataSet({},
+                  FolderReader(checked_with_path(options, "folder")).take()) {
   made_of(options);
 }
 

@@ -327,8 +327,8 @@ void GldV1Options::describe(OptionSet& set) {
 }
 
 GldV1DataSet::GldV1DataSet(Options options)
-    : DataSet(kTraits,
-              GldV1Reader(checked_with_path(options, "gldv1")).take()) {
+    : FileDataSet(kTraits,
+                  GldV1Reader(checked_with_path(options, "gldv1")).take()) {
   made_of(options);
 }
 
@@ -342,7 +342,7 @@ void GldV2Options::describe(OptionSet& set) {
           "train.csv.");
 }
 
-GldV2DataSet::GldV2DataSet(Options options) : DataSet(kTraits) {
+GldV2DataSet::GldV2DataSet(Options options) : FileDataSet(kTraits) {
   GldV2Reader reader(checked_with_path(options, "gldv2"));
   traits_.published = reader.published();
   list_ = reader.take();

@@ -95,7 +95,7 @@ void INaturalistOptions::describe(OptionSet& set) {
 }
 
 INaturalistDataSet::INaturalistDataSet(Options options)
-    : DataSet(
+    : FileDataSet(
           kTraits,
           INaturalistReader(checked_with_path(options, "inaturalist")).take()) {
   made_of(options);

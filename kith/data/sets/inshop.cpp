@@ -199,8 +199,8 @@ void InShopOptions::describe(OptionSet& set) {
 }
 
 InShopDataSet::InShopDataSet(Options options)
-    : DataSet(kTraits,
-              InShopReader(checked_with_path(options, "inshop")).take()) {
+    : FileDataSet(kTraits,
+                  InShopReader(checked_with_path(options, "inshop")).take()) {
   made_of(options);
 }
 

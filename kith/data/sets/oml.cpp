@@ -238,7 +238,8 @@ void OmlOptions::describe(OptionSet& set) {
 }
 
 OmlDataSet::OmlDataSet(Options options)
-    : DataSet(kTraits, OmlReader(checked_with_path(options, "oml")).take()) {
+    : FileDataSet(kTraits,
+                  OmlReader(checked_with_path(options, "oml")).take()) {
   made_of(options);
 }
 

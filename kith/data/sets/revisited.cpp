@@ -149,7 +149,7 @@ void RevisitedOptions::describe(OptionSet& set) {
   set.add("crop", crop, "Crop each query to its box.");
 }
 
-RevisitedDataSet::RevisitedDataSet(Options options) : DataSet(kTraits) {
+RevisitedDataSet::RevisitedDataSet(Options options) : FileDataSet(kTraits) {
   RevisitedReader reader(checked_with_path(options, "revisited"));
   traits_.published = reader.published();
   list_ = reader.take();

@@ -129,8 +129,8 @@ void Sfm120kOptions::describe(OptionSet& set) {
 }
 
 Sfm120kDataSet::Sfm120kDataSet(Options options)
-    : DataSet(kTraits,
-              Sfm120kReader(checked_with_path(options, "sfm120k")).take()) {
+    : FileDataSet(kTraits,
+                  Sfm120kReader(checked_with_path(options, "sfm120k")).take()) {
   made_of(options);
 }
 

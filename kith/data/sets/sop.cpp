@@ -107,7 +107,8 @@ void SopOptions::describe(OptionSet& set) {
 }
 
 SopDataSet::SopDataSet(Options options)
-    : DataSet(kTraits, SopReader(checked_with_path(options, "sop")).take()) {
+    : FileDataSet(kTraits,
+                  SopReader(checked_with_path(options, "sop")).take()) {
   made_of(options);
 }
 

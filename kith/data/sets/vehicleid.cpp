@@ -149,8 +149,9 @@ void VehicleIdOptions::describe(OptionSet& set) {
 }
 
 VehicleIdDataSet::VehicleIdDataSet(Options options)
-    : DataSet(kTraits,
-              VehicleIdReader(checked_with_path(options, "vehicleid")).take()) {
+    : FileDataSet(
+          kTraits,
+          VehicleIdReader(checked_with_path(options, "vehicleid")).take()) {
   made_of(options);
 }
 

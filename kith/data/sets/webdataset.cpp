@@ -18,7 +18,6 @@
 #include "kith/core/quote.h"
 #include "kith/data/file_sets.h"
 #include "kith/data/image_files.h"
-#include "kith/image/decode.h"
 
 namespace kith {
 namespace {
@@ -309,7 +308,7 @@ void WebDatasetOptions::describe(OptionSet& set) {
       .range(0, 1);
 }
 
-WebDataset::WebDataset(Options options) : DataSet(kTraits) {
+WebDataset::WebDataset(Options options) : FileDataSet(kTraits) {
   WebDatasetReader reader(checked_with_path(options, "webdataset"));
   list_ = std::move(reader.list);
   shards_ = std::move(reader.shards);
@@ -319,13 +318,10 @@ WebDataset::WebDataset(Options options) : DataSet(kTraits) {
   made_of(options);
 }
 
-StoredImage WebDataset::read(int64_t index) const {
+std::optional<std::string> WebDataset::read_encoded(int64_t index) const {
   const Place& place = places_.at(static_cast<size_t>(item(index).place));
-  const std::string bytes = read_tar_entry(FileReader(shards_[place.shard]),
-                                           place.picture, kMaxPicture);
-  return decode_stored(
-      {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()},
-      item(index).path);
+  return read_tar_entry(FileReader(shards_[place.shard]), place.picture,
+                        kMaxPicture);
 }
 
 KITH_REGISTER(data_set_registry(), "webdataset", WebDataset);
