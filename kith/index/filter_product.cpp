@@ -1,13 +1,13 @@
 #include "kith/index/filter_product.h"
 
-#include <algorithm>
-
+#include <c10/core/DeviceGuard.h>
 #include <torch/torch.h>
 
 #include "kith/core/torch_compat.h"
 #include "kith/index/products.h"
 #include "kith/ops/bf16_product.h"
 #include "kith/ops/gpu.h"
+#include "kith/ops/split_kernels.h"
 
 namespace kith {
 namespace {
@@ -17,51 +17,42 @@ constexpr int64_t kLeastDim = 32;
 /// Of fewer queries, splitting the items takes longer than it saves.
 constexpr int64_t kLeastQueries = 512;
 
-/// x = high + low + rest, exactly: each difference has fewer bits than x.
-struct SplitParts {
-  Tensor high;  ///< bfloat16
-  Tensor low;   ///< bfloat16
-  Tensor rest;  ///< float32
-
-  explicit SplitParts(const Tensor& x) : high(x.to(at::kBFloat16)) {
-    const Tensor left = x - high;
-    low = left.to(at::kBFloat16);
-    rest = left - low;
-  }
+/// What split() writes: either may be undefined.
+struct SplitRows {
+  Tensor joined;  ///< [n, split_width(D)] bfloat16
+  Tensor left;    ///< [n, 2] lengths of low and rest in double
 };
-
-/// Calls visit(first, parts) for some rows at a time.
-template <class Visit>
-void for_split_parts(const Tensor& x, const Visit& visit) {
-  constexpr int64_t kNumbers = int64_t{1} << 22;
-  const int64_t step = std::max<int64_t>(kNumbers / x.size(1), 1);
-  for (int64_t i = 0; i < x.size(0); i += step) {
-    visit(i, SplitParts(x.slice(0, i, i + step)));
-  }
-}
 
 enum class Side { kQuery, kItem };
 
-/// Writes [low high high] or [high low high]. The small products come first:
-/// they are added up before the sum is large and its rounding coarse.
-void join_parts(const SplitParts& parts, Side side, Tensor joined) {
-  const int64_t dim = parts.high.size(1);
-  const auto put = [&](int64_t place, const Tensor& part) {
-    joined.narrow(1, place * dim, dim).copy_(part);
-  };
-  const int64_t low = side == Side::kQuery ? 0 : 1;
-  put(low, parts.low);
-  put(1 - low, parts.high);
-  put(2, parts.high);
-  if (joined.size(1) > 3 * dim) {
-    joined.narrow(1, 3 * dim, joined.size(1) - 3 * dim).zero_();
+/// Splits rows. The products with a low part come first, [low high high]
+/// [high low high]^T: they are added up before the sum is large and its
+/// rounding coarse.
+void split(const Tensor& x, Side side, const SplitRows& to) {
+  SplitBlock block;
+  block.x = x.data_ptr<float>();
+  block.dim = x.size(1);
+  block.width = split_width(block.dim);
+  block.low_first = side == Side::kQuery;
+  if (to.joined.defined()) {
+    block.joined = static_cast<Bf16*>(to.joined.data_ptr());
+  }
+  if (to.left.defined()) block.left = to.left.data_ptr<double>();
+  if (x.is_cuda()) {
+    const c10::DeviceGuard guard(x.device());
+    split_on_cuda(block, {0, x.size(0), current_stream()});
+  } else {
+    split_on_cpu(block, {0, x.size(0), nullptr});
   }
 }
 
-/// Lengths of low and of rest, [n, 2] in double.
-Tensor left_lengths(const SplitParts& parts) {
-  return torch::stack(
-      {row_lengths(parts.low.to(at::kFloat)), row_lengths(parts.rest)}, 1);
+Tensor empty_joined(const Tensor& x) {
+  return torch::empty({x.size(0), split_width(x.size(1))},
+                      x.options().dtype(at::kBFloat16));
+}
+
+Tensor empty_left(const Tensor& x) {
+  return torch::empty({x.size(0), 2}, x.options().dtype(at::kDouble));
 }
 
 /// [Q] slack of split rows: `lengths` [Q] and `left` [Q, 2] of the queries, and
@@ -109,10 +100,8 @@ FilterProduct::FilterProduct(const Tensor& queries, bool is_split)
     return;
   }
   lengths_ = row_lengths(queries);
-  left_ = torch::empty({queries.size(0), 2}, lengths_.options());
-  for_split_parts(queries, [&](int64_t first, const SplitParts& parts) {
-    left_.narrow(0, first, parts.low.size(0)).copy_(left_lengths(parts));
-  });
+  left_ = empty_left(queries);
+  split(queries, Side::kQuery, {{}, left_});
 }
 
 void FilterProduct::set_items(const Tensor& items, double longest) {
@@ -122,22 +111,17 @@ void FilterProduct::set_items(const Tensor& items, double longest) {
     return;
   }
   items_ = Tensor();  // before there are others: they may be half of the memory
-  items_ = torch::empty({items.size(0), split_width(items.size(1))},
-                        items.options().dtype(at::kBFloat16));
-  Tensor most_left = torch::zeros({2}, lengths_.options());
-  for_split_parts(items, [&](int64_t first, const SplitParts& parts) {
-    join_parts(parts, Side::kItem, items_.narrow(0, first, parts.low.size(0)));
-    most_left = torch::maximum(most_left, left_lengths(parts).amax(0));
-  });
-  slack_ = split_slack(lengths_, left_, longest, most_left, items.size(1));
+  items_ = empty_joined(items);
+  const Tensor left = empty_left(items);
+  split(items, Side::kItem, {items_, left});
+  slack_ = split_slack(lengths_, left_, longest, left.amax(0), items.size(1));
 }
 
 Tensor FilterProduct::operand(int64_t first, int64_t last) const {
   const Tensor x = queries_.slice(0, first, last);
   if (!is_split_) return x;
-  Tensor joined = torch::empty({x.size(0), split_width(x.size(1))},
-                               x.options().dtype(at::kBFloat16));
-  join_parts(SplitParts(x), Side::kQuery, joined);
+  const Tensor joined = empty_joined(x);
+  split(x, Side::kQuery, {joined, {}});
   return joined;
 }
 
