@@ -94,19 +94,23 @@ Tensor similarities_of_part(const Tensor& queries, const Part& part,
   return result;
 }
 
-/// Exact similarities of pairs: whoever has the item computes its own.
+/// Exact similarities of pairs, so many of each query: whoever has the item
+/// computes its own.
 Tensor similarities_of_run(const Tensor& queries, const Part& part,
-                           const Tensor& query_of, const Tensor& items,
+                           const Tensor& counts, const Tensor& items,
                            int64_t block_rows) {
   const Tensor all = part.items.in_memory();
   if (part.ranks == nullptr && all.defined()) {
-    return exact_similarities(queries, all, query_of.to(queries.device()),
-                              items.to(queries.device()))
+    const c10::Device device = queries.device();
+    return exact_similarities(queries, all,
+                              torch::repeat_interleave(counts.to(device)),
+                              items.to(device))
         .cpu();
   }
   const auto [sorted, order] = items.sort();
   const int64_t* data = sorted.data_ptr<int64_t>();
   const int64_t* end = data + sorted.size(0);
+  const Tensor query_of = torch::repeat_interleave(counts);
   const int64_t from = std::lower_bound(data, end, part.first) - data;
   const int64_t to = std::lower_bound(data, end, part.last()) - data;
   Tensor found = similarities_of_part(
@@ -354,21 +358,16 @@ Tensor run_similarities(const PairRun& run, const Part& part,
         const_cast<float*>(pairs.similarities.data()) + run.first(),
         {run.count()}, at::kFloat);
   }
-  std::vector<int64_t> query_of;
-  query_of.reserve(static_cast<size_t>(run.count()));
-  for (int64_t i = 0; i < run.queries.size(0); ++i) {
-    query_of.insert(query_of.end(),
-                    static_cast<size_t>(run.offsets[i + 1] - run.offsets[i]),
-                    i);
-  }
-  const auto view = [&](const int64_t* data) {
-    return torch::from_blob(const_cast<int64_t*>(data), {run.count()},
-                            at::kLong);
+  const auto view = [](const int64_t* data, int64_t size) {
+    return torch::from_blob(const_cast<int64_t*>(data), {size}, at::kLong);
   };
+  const int64_t n = run.queries.size(0);
+  const Tensor counts = view(run.offsets + 1, n) - view(run.offsets, n);
   const bool in_memory = part.items.in_memory().defined();
-  return similarities_of_run(run.queries, part, view(query_of.data()),
-                             view(pairs.items.data() + run.first()),
-                             in_memory ? part.items.count() : plan.block_items);
+  return similarities_of_run(
+      run.queries, part, counts,
+      view(pairs.items.data() + run.first(), run.count()),
+      in_memory ? part.items.count() : plan.block_items);
 }
 
 /// The ranks of a run's pairs; the first query is the `first` of all.

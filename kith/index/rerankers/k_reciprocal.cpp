@@ -200,11 +200,15 @@ class ReciprocalSets {
     }
     const std::vector<float> similarities =
         pair_similarities(rows, rows, pairs, {memory_mb});
-    for (int64_t i = 0; i < size; ++i) {
-      const auto at = static_cast<size_t>(i);
-      vectors_.add(weighted(begin + i, sets[at],
-                            similarities.data() + pairs.offsets[at]));
-    }
+    std::vector<std::vector<SparseEntry>> vectors(sets.size());
+    at::parallel_for(0, size, 64, [&](int64_t from, int64_t to) {
+      for (int64_t i = from; i < to; ++i) {
+        const auto at = static_cast<size_t>(i);
+        vectors[at] = weighted(begin + i, sets[at],
+                               similarities.data() + pairs.offsets[at]);
+      }
+    });
+    for (const std::vector<SparseEntry>& vector : vectors) vectors_.add(vector);
   }
 
   std::vector<SparseEntry> weighted(int64_t item,
