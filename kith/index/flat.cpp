@@ -6,6 +6,7 @@
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
+#include "kith/index/filter_product.h"
 #include "kith/index/products.h"
 #include "kith/index/search_shards.h"
 #include "kith/index/search_ways.h"
@@ -14,6 +15,13 @@
 
 namespace kith {
 namespace {
+
+/// Similarities of a block on a GPU, which are read before they leave its
+/// caches,
+constexpr int64_t kCached = int64_t{1} << 23;
+/// and the least columns of a block for each neighbour that is looked for: the
+/// first block's nearest are computed exactly, and most of them given up later.
+constexpr int64_t kColumnsEach = 256;
 
 /// How a memory budget is spent: half for similarities.
 SearchBlocks plan_blocks(SearchWay way, const Rows& queries,
@@ -24,12 +32,23 @@ SearchBlocks plan_blocks(SearchWay way, const Rows& queries,
   SearchBlocks blocks;
   // On the CPU each thread has a block.
   const int64_t at_once = on_cpu ? at::get_num_threads() : 1;
-  blocks.columns =
-      std::clamp<int64_t>(bytes / 2 / (4 * kProductQueries) / at_once, 256,
-                          on_cpu ? 4096 : 1 << 16);
-  blocks.read = gallery.in_memory().defined()
-                    ? gallery.count()
-                    : std::max<int64_t>(bytes / 4 / (3 * row_bytes), 256);
+  int64_t most = 4096;
+  if (!on_cpu) {
+    const int64_t rows =
+        std::clamp<int64_t>(queries.count(), 1, kProductQueries);
+    most =
+        std::min<int64_t>(std::max(kCached / rows, kColumnsEach * k), 1 << 16);
+  }
+  blocks.columns = std::max<int64_t>(
+      std::min(bytes / 2 / (4 * kProductQueries) / at_once, most) / 4 * 4, 256);
+  // A quarter for rows: three times, if they are read from a file, and split.
+  const bool is_split =
+      way == SearchWay::kSelection &&
+      split_is_faster(queries.device(), queries.count(), queries.dim());
+  const int64_t row_room = (gallery.in_memory().defined() ? 0 : 3 * row_bytes) +
+                           (is_split ? 2 * split_width(gallery.dim()) : 0);
+  blocks.read = row_room == 0 ? gallery.count()
+                              : std::max<int64_t>(bytes / 4 / row_room, 256);
   // A multiple of 4 still.
   blocks.columns = std::min(
       blocks.columns, (std::min(blocks.read, gallery.count()) + 3) / 4 * 4);
@@ -76,11 +95,11 @@ Neighbours search_in_way(SearchWay way, const Rows& queries,
         queries.read(q, std::min(blocks.queries, queries.count() - q));
     run.exclude = exclude.defined() ? exclude.data_ptr<int64_t>() + q : nullptr;
     longest_row(run.queries, "query", q);
-    run.errors = product_errors(run.queries);
     if (way == SearchWay::kSelection) {
       selection.search(run, found);
       continue;
     }
+    run.errors = product_errors(run.queries);
     if (way == SearchWay::kTopk &&
         search_by_topk(run, gallery, blocks, found)) {
       continue;

@@ -10,6 +10,7 @@
 #include <torch/torch.h>
 
 #include "kith/core/side_by_side.h"
+#include "kith/index/filter_product.h"
 #include "kith/index/products.h"
 #include "kith/index/shared_rows.h"
 #include "kith/index/tell_others.h"
@@ -19,9 +20,11 @@ namespace kith {
 namespace {
 
 /// Queries and items of a tile of similarities: enough for the product to run
-/// at full speed, and little enough for a thread's share of the caches.
+/// at full speed, and little enough for a thread's share of the caches, or for
+/// those of a GPU, where a tile is counted before it leaves them.
 constexpr int64_t kTileQueries = 1024;
 constexpr int64_t kTileItems = 4096;
+constexpr int64_t kGpuTileItems = 8192;
 /// Side of a block where every item is a query too.
 constexpr int64_t kSquare = 1024;
 /// Wanted items of a query up to which a block is also read by columns: beyond,
@@ -35,6 +38,14 @@ struct Wanted {
   Tensor item;                 ///< [pairs]
   Tensor count;                ///< [pairs]
   std::vector<int64_t> place;  ///< Of each sorted pair, in the given order.
+};
+
+/// How a memory budget is spent.
+struct Plan {
+  int64_t run_queries = 0;  ///< Queries that are in memory together,
+  int64_t block_items = 0;  ///< and items, unless all are.
+  int64_t tile_items = 0;   ///< Of these, in a tile of similarities.
+  bool both_ways = false;   ///< Every item is a query: see count_both_ways.
 };
 
 /// The part of a gallery whose items this process compares, and with whom it
@@ -83,19 +94,23 @@ Tensor similarities_of_part(const Tensor& queries, const Part& part,
   return result;
 }
 
-/// Exact similarities of pairs: whoever has the item computes its own.
+/// Exact similarities of pairs, so many of each query: whoever has the item
+/// computes its own.
 Tensor similarities_of_run(const Tensor& queries, const Part& part,
-                           const Tensor& query_of, const Tensor& items,
+                           const Tensor& counts, const Tensor& items,
                            int64_t block_rows) {
   const Tensor all = part.items.in_memory();
   if (part.ranks == nullptr && all.defined()) {
-    return exact_similarities(queries, all, query_of.to(queries.device()),
-                              items.to(queries.device()))
+    const c10::Device device = queries.device();
+    return exact_similarities(queries, all,
+                              torch::repeat_interleave(counts.to(device)),
+                              items.to(device))
         .cpu();
   }
   const auto [sorted, order] = items.sort();
   const int64_t* data = sorted.data_ptr<int64_t>();
   const int64_t* end = data + sorted.size(0);
+  const Tensor query_of = torch::repeat_interleave(counts);
   const int64_t from = std::lower_bound(data, end, part.first) - data;
   const int64_t to = std::lower_bound(data, end, part.last()) - data;
   Tensor found = similarities_of_part(
@@ -152,21 +167,20 @@ class Counter {
       *t = t->to(device_);
     }
     if (exclude.defined()) exclude_ = exclude.to(device_).contiguous();
-    error_ = product_errors(queries);
   }
 
   const Tensor& queries() const { return queries_; }
 
   /// Adds the items [item0, item0 + rows of gallery) for queries [first, last).
-  /// Different queries may be added by different threads.
+  /// `slack` is that of all queries. Different queries may be added by
+  /// different threads.
   void add(const Tensor& similarity, bool by_columns, int64_t first,
-           int64_t last, const Tensor& gallery, double longest, int64_t item0) {
-    const Tensor slack =
-        (error_.slice(0, first, last) * longest).to(at::kFloat).contiguous();
+           int64_t last, const Tensor& gallery, const Tensor& slack,
+           int64_t item0) {
     RankBlock block;
     block.similarity = similarity.data_ptr<float>();
-    block.query_stride = by_columns ? 1 : similarity.size(1);
-    block.item_stride = by_columns ? similarity.size(1) : 1;
+    block.query_stride = by_columns ? 1 : similarity.stride(0);
+    block.item_stride = by_columns ? similarity.stride(0) : 1;
     block.items = gallery.size(0);
     block.item0 = item0;
     block.queries = queries_.data_ptr<float>() + first * queries_.size(1);
@@ -174,7 +188,7 @@ class Counter {
     block.dim = queries_.size(1);
     block.exclude =
         exclude_.defined() ? exclude_.data_ptr<int64_t>() + first : nullptr;
-    block.slack = slack.data_ptr<float>();
+    block.slack = slack.data_ptr<float>() + first;
     block.offsets = wanted_.offsets.data_ptr<int64_t>() + first;
     block.threshold = wanted_.threshold.data_ptr<float>();
     block.wanted = wanted_.item.data_ptr<int64_t>();
@@ -208,49 +222,39 @@ class Counter {
   Tensor queries_;
   Wanted wanted_;
   Tensor exclude_;
-  Tensor error_;  ///< [queries] by which a product with a unit row can be off.
   c10::Device device_;
-};
-
-/// Multiplies a tile of similarities, into memory that is used again.
-class Product {
- public:
-  const Tensor& operator()(const Tensor& x, const Tensor& y) {
-    if (!buffer_.defined() || buffer_.size(0) != x.size(0) ||
-        buffer_.size(1) != y.size(0)) {
-      buffer_ = torch::empty({x.size(0), y.size(0)}, x.options());
-    }
-    return torch::mm_out(buffer_, x, y.t());
-  }
-
- private:
-  Tensor buffer_;
 };
 
 /// Every query with every item of a part, a block after the other. On the CPU,
 /// threads take queries in turns, and each multiplies and counts by itself:
 /// threads that share a product wait for each other.
-void count_all(Counter& counter, const Part& part, int64_t block_items) {
+void count_all(Counter& counter, const Part& part, const Plan& plan) {
   const Tensor& queries = counter.queries();
   const bool on_gpu = queries.device().is_cuda();
   const int64_t turns = int64_t{4} * at::get_num_threads();
   const int64_t rows =
       on_gpu ? kTileQueries
              : std::clamp<int64_t>(queries.size(0) / turns, 64, kTileQueries);
-  for (int64_t g = part.first; g < part.last(); g += block_items) {
-    const Tensor items =
-        part.items.read(g - part.first, std::min(block_items, part.last() - g));
-    const double longest = longest_row(items, "gallery item", g);
-    const int64_t tile = on_gpu ? items.size(0) : kTileItems;
+  FilterProduct product(queries);
+  for (int64_t g = part.first; g < part.last(); g += plan.block_items) {
+    const Tensor items = part.items.read(
+        g - part.first, std::min(plan.block_items, part.last() - g));
+    product.set_items(items, longest_row(items, "gallery item", g));
+    // A multiple of 4: a GPU reads four similarities at once.
+    const int64_t columns =
+        std::min(plan.tile_items, (items.size(0) + 3) / 4 * 4);
     const auto count = [&](int64_t block) {
       const int64_t q = block * rows;
       const int64_t last = std::min(q + rows, queries.size(0));
-      Product product;
-      for (int64_t c = 0; c < items.size(0); c += tile) {
-        const Tensor some =
-            items.slice(0, c, std::min(c + tile, items.size(0)));
-        counter.add(product(queries.slice(0, q, last), some),
-                    /*by_columns=*/false, q, last, some, longest, g + c);
+      const Tensor operand = product.operand(q, last);
+      const Tensor buffer =
+          torch::empty({last - q, columns}, queries.options());
+      for (int64_t c = 0; c < items.size(0); c += columns) {
+        const Tensor some = items.slice(0, c, c + columns);
+        Tensor tile = buffer.narrow(1, 0, some.size(0));
+        product.multiply(tile, operand, c, c + some.size(0));
+        counter.add(tile, /*by_columns=*/false, q, last, some, product.slack(),
+                    g + c);
       }
     };
     const int64_t blocks = (queries.size(0) + rows - 1) / rows;
@@ -267,7 +271,9 @@ void count_all(Counter& counter, const Part& part, int64_t block_items) {
 void count_both_ways(Counter& counter, Communicator& ranks) {
   const Tensor& rows = counter.queries();
   const int64_t count = rows.size(0);
-  const double longest = longest_row(rows, "item", 0);
+  const Tensor slack = (product_errors(rows) * longest_row(rows, "item", 0))
+                           .to(at::kFloat)
+                           .contiguous();
   const int64_t side = (count + kSquare - 1) / kSquare;
   std::vector<std::pair<int64_t, int64_t>> blocks;
   int64_t turn = 0;
@@ -289,11 +295,11 @@ void count_both_ways(Counter& counter, Communicator& ranks) {
     const Tensor product = torch::mm(x, y.t());
     {
       const std::lock_guard lock(busy[static_cast<size_t>(bi)]);
-      counter.add(product, /*by_columns=*/false, i, i_last, y, longest, j);
+      counter.add(product, /*by_columns=*/false, i, i_last, y, slack, j);
     }
     if (bi == bj) return;
     const std::lock_guard lock(busy[static_cast<size_t>(bj)]);
-    counter.add(product, /*by_columns=*/true, j, j_last, x, longest, i);
+    counter.add(product, /*by_columns=*/true, j, j_last, x, slack, i);
   });
 }
 
@@ -305,29 +311,32 @@ int64_t most_wanted(const RankedPairs& pairs) {
   return most;
 }
 
-/// How a memory budget is spent.
-struct Plan {
-  int64_t run_queries = 0;  ///< Queries that are in memory together,
-  int64_t block_items = 0;  ///< and items, unless all are.
-  bool both_ways = false;   ///< Every item is a query: see count_both_ways.
-};
-
 Plan make_plan(const Rows& queries, const Rows& gallery,
                const RankedPairs& pairs, int64_t memory_mb) {
   const int64_t bytes = std::max<int64_t>(memory_mb, 1) << 20;
   const int64_t row_bytes = 4 * gallery.dim();
   const bool in_memory = queries.in_memory().defined();
+  const bool on_gpu = queries.device().is_cuda();
   Plan plan;
   plan.run_queries = in_memory
                          ? std::max<int64_t>(pairs.queries(), 1)
                          : std::max<int64_t>(bytes / 4 / (3 * row_bytes), 64);
-  // Of a gallery in a file: its rows as read, as float32 and scaled, and their
-  // similarities with a block of queries.
-  const int64_t fit = bytes / 2 / (4 * row_bytes + 4 * kTileQueries);
+  plan.tile_items =
+      on_gpu ? std::clamp<int64_t>(bytes / 4 / (4 * kTileQueries) / 4 * 4, 256,
+                                   kGpuTileItems)
+             : kTileItems;
+  // Of a gallery in a file: its rows as read, as float32 and scaled, and split;
+  // and their similarities with a block of queries, which on a GPU are a tile.
+  const bool is_split =
+      split_is_faster(queries.device(), pairs.queries(), queries.dim());
+  const bool is_read = !gallery.in_memory().defined();
+  const int64_t fit =
+      bytes / 2 /
+      ((is_read || !is_split ? 4 * row_bytes : 0) +
+       (is_split ? 2 * split_width(queries.dim()) : 4 * kTileQueries));
   plan.block_items = std::min(std::max<int64_t>(fit, 1024), gallery.count());
-  plan.both_ways = queries.same_as(gallery) && in_memory &&
-                   queries.device().is_cpu() && pairs.first == 0 &&
-                   pairs.queries() == queries.count() &&
+  plan.both_ways = queries.same_as(gallery) && in_memory && !on_gpu &&
+                   pairs.first == 0 && pairs.queries() == queries.count() &&
                    most_wanted(pairs) <= kMostBothWays;
   return plan;
 }
@@ -349,21 +358,16 @@ Tensor run_similarities(const PairRun& run, const Part& part,
         const_cast<float*>(pairs.similarities.data()) + run.first(),
         {run.count()}, at::kFloat);
   }
-  std::vector<int64_t> query_of;
-  query_of.reserve(static_cast<size_t>(run.count()));
-  for (int64_t i = 0; i < run.queries.size(0); ++i) {
-    query_of.insert(query_of.end(),
-                    static_cast<size_t>(run.offsets[i + 1] - run.offsets[i]),
-                    i);
-  }
-  const auto view = [&](const int64_t* data) {
-    return torch::from_blob(const_cast<int64_t*>(data), {run.count()},
-                            at::kLong);
+  const auto view = [](const int64_t* data, int64_t size) {
+    return torch::from_blob(const_cast<int64_t*>(data), {size}, at::kLong);
   };
+  const int64_t n = run.queries.size(0);
+  const Tensor counts = view(run.offsets + 1, n) - view(run.offsets, n);
   const bool in_memory = part.items.in_memory().defined();
-  return similarities_of_run(run.queries, part, view(query_of.data()),
-                             view(pairs.items.data() + run.first()),
-                             in_memory ? part.items.count() : plan.block_items);
+  return similarities_of_run(
+      run.queries, part, counts,
+      view(pairs.items.data() + run.first(), run.count()),
+      in_memory ? part.items.count() : plan.block_items);
 }
 
 /// The ranks of a run's pairs; the first query is the `first` of all.
@@ -380,7 +384,7 @@ void rank_run(const PairRun& run, int64_t first, const Rows& gallery,
   if (plan.both_ways) {
     count_both_ways(counter, or_alone(part.ranks));
   } else {
-    count_all(counter, part, plan.block_items);
+    count_all(counter, part, plan);
   }
   if (part.ranks != nullptr) counter.add_others(*part.ranks);
   counter.write_ranks(ranks + run.first());

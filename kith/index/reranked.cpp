@@ -16,6 +16,8 @@ namespace kith {
 namespace {
 
 constexpr float kNever = std::numeric_limits<float>::infinity();
+/// Of an item that was found for a query, while its queries are in memory.
+constexpr int64_t kBytesEach = 96;
 
 /// A related item of a query.
 struct OrderedItem {
@@ -66,16 +68,35 @@ double apart_of(const std::vector<RelatedItem>& related, int64_t item) {
   return found != related.end() && found->item == item ? found->apart : 1;
 }
 
-/// Calls visit(q, begin, end) for each query with the places of its pairs, on
-/// several threads.
+/// Calls visit(q) for each of the queries [first, last), on several threads.
 template <class Visit>
-void for_queries(const RankedPairs& pairs, const Visit& visit) {
-  at::parallel_for(0, pairs.queries(), 16, [&](int64_t from, int64_t to) {
+void for_queries(int64_t first, int64_t last, const Visit& visit) {
+  at::parallel_for(first, last, 16, [&](int64_t from, int64_t to) {
     for (auto q = static_cast<size_t>(from); q < static_cast<size_t>(to); ++q) {
-      visit(q, static_cast<size_t>(pairs.offsets[q]),
-            static_cast<size_t>(pairs.offsets[q + 1]));
+      visit(q);
     }
   });
+}
+
+/// The related items of each query from `first` on, and then its pairs.
+RankedPairs related_and_wanted(
+    const std::vector<std::vector<RelatedItem>>& related,
+    const RankedPairs& pairs, size_t first) {
+  RankedPairs asked;
+  asked.first = pairs.first + static_cast<int64_t>(first);
+  for (size_t q = 0; q < related.size(); ++q) {
+    asked.offsets.push_back(asked.offsets.back() + std::ssize(related[q]) +
+                            pairs.offsets[first + q + 1] -
+                            pairs.offsets[first + q]);
+  }
+  asked.items.resize(static_cast<size_t>(asked.offsets.back()));
+  for_queries(0, std::ssize(related), [&](size_t q) {
+    auto to = asked.items.begin() + asked.offsets[q];
+    for (const RelatedItem& each : related[q]) *to++ = each.item;
+    std::copy(pairs.items.begin() + pairs.offsets[first + q],
+              pairs.items.begin() + pairs.offsets[first + q + 1], to);
+  });
+  return asked;
 }
 
 /// Of each of some places how many of the items come before it.
@@ -170,21 +191,15 @@ std::vector<int64_t> Reranked::ranks(const RankedPairs& pairs) const {
     return exact_ranks(set_.queries, set_.gallery, pairs, set_.self,
                        {set_.memory_mb});
   }
-  // Queries at a time: what is found of each is in memory. How much that is
-  // the queries before have shown.
-  constexpr int64_t kBytesEach = 96;
-  int64_t found = last_->candidates() > 0 ? last_->candidates() : 1 << 14;
+  if (last_->candidates() == 0) return ranks_among_all(pairs);
   std::vector<int64_t> all;
   all.reserve(pairs.items.size());
-  for (int64_t q = 0; q < pairs.queries();) {
-    const int64_t step = std::min(
-        rows_within(set_.memory_mb, kBytesEach * found), pairs.queries() - q);
-    const RankedPairs some = slice_of(pairs, q, q + step);
-    const std::vector<int64_t> ranks = last_->candidates() > 0
-                                           ? ranks_of_candidates(some)
-                                           : ranks_among_all(some, found);
+  const int64_t step =
+      rows_within(set_.memory_mb, kBytesEach * last_->candidates());
+  for (int64_t q = 0; q < pairs.queries(); q += step) {
+    const std::vector<int64_t> ranks = ranks_of_candidates(
+        slice_of(pairs, q, std::min(q + step, pairs.queries())));
     all.insert(all.end(), ranks.begin(), ranks.end());
-    q += step;
   }
   return all;
 }
@@ -192,38 +207,49 @@ std::vector<int64_t> Reranked::ranks(const RankedPairs& pairs) const {
 /// Items that are not related and come before a wanted one are a rank by
 /// similarity less the related ones that this rank counts; related ones before
 /// it are counted by themselves.
-std::vector<int64_t> Reranked::ranks_among_all(const RankedPairs& pairs,
-                                               int64_t& found) const {
-  const auto related =
-      order_->related(pairs.first, pairs.first + pairs.queries());
-  // The related items of each query, and then those that are wanted.
-  RankedPairs asked;
-  asked.first = pairs.first;
-  for (size_t q = 0; q < related.size(); ++q) {
-    for (const RelatedItem& each : related[q]) asked.items.push_back(each.item);
-    asked.items.insert(asked.items.end(),
-                       pairs.items.begin() + pairs.offsets[q],
-                       pairs.items.begin() + pairs.offsets[q + 1]);
-    asked.offsets.push_back(std::ssize(asked.items));
-  }
-  found = 1 + std::ssize(asked.items) / pairs.queries();
-  const std::vector<float> similarity =
-      pair_similarities(set_.queries, set_.gallery, asked, {set_.memory_mb});
-
+std::vector<int64_t> Reranked::ranks_among_all(const RankedPairs& pairs) const {
   RankedPairs borders = pairs;
   borders.similarities.resize(pairs.items.size());
   std::vector<int64_t> more(pairs.items.size());  // than ranks of the borders
-  for_queries(pairs, [&](size_t q, size_t begin, size_t end) {
+  // How many items a query has is what those before it have shown.
+  int64_t found = 1 << 14;
+  for (int64_t q = 0; q < pairs.queries();) {
+    const int64_t last = std::min(
+        q + rows_within(set_.memory_mb, kBytesEach * found), pairs.queries());
+    found = 1 + find_borders(pairs, q, last, borders, more) / (last - q);
+    q = last;
+  }
+  // Of all queries together: each time the gallery is walked through.
+  std::vector<int64_t> ranks = exact_ranks(set_.queries, set_.gallery, borders,
+                                           set_.self, {set_.memory_mb});
+  for (size_t i = 0; i < ranks.size(); ++i) ranks[i] += more[i];
+  return ranks;
+}
+
+int64_t Reranked::find_borders(const RankedPairs& pairs, int64_t first,
+                               int64_t last, RankedPairs& borders,
+                               std::vector<int64_t>& more) const {
+  const auto all_related =
+      order_->related(pairs.first + first, pairs.first + last);
+  const auto begin = static_cast<size_t>(first);
+  const RankedPairs asked = related_and_wanted(all_related, pairs, begin);
+  const std::vector<float> similarity =
+      pair_similarities(set_.queries, set_.gallery, asked, {set_.memory_mb});
+  for_queries(first, last, [&](size_t q) {
     const QueryOrder order{*order_, pairs.first + static_cast<int64_t>(q)};
-    const float* s = similarity.data() + asked.offsets[q];
+    const auto& related = all_related[q - begin];
+    const float* s = similarity.data() + asked.offsets[q - begin];
     std::vector<OrderedItem> items;
-    for (const RelatedItem& each : related[q]) {
+    items.reserve(related.size());
+    for (const RelatedItem& each : related) {
       items.push_back(order.place(each.item, *s++, each.apart));
     }
     std::vector<OrderedItem> wanted;
     std::vector<OrderedItem> ends;
-    for (size_t i = begin; i < end; ++i) {
-      const double apart = apart_of(related[q], pairs.items[i]);
+    const auto from = static_cast<size_t>(pairs.offsets[q]);
+    const auto to = static_cast<size_t>(pairs.offsets[q + 1]);
+    for (size_t i = from; i < to; ++i) {
+      const double apart = apart_of(related, pairs.items[i]);
       wanted.push_back(order.place(pairs.items[i], *s++, apart));
       ends.push_back(order.border(wanted.back(), apart, set_.gallery.count()));
       borders.similarities[i] = ends.back().similarity;
@@ -231,14 +257,11 @@ std::vector<int64_t> Reranked::ranks_among_all(const RankedPairs& pairs,
     }
     const auto before = count_before(items, wanted, is_before);
     const auto counted = count_before(items, ends, is_more_similar);
-    for (size_t i = begin; i < end; ++i) {
-      more[i] = before[i - begin] - counted[i - begin];
+    for (size_t i = from; i < to; ++i) {
+      more[i] = before[i - from] - counted[i - from];
     }
   });
-  std::vector<int64_t> ranks = exact_ranks(set_.queries, set_.gallery, borders,
-                                           set_.self, {set_.memory_mb});
-  for (size_t i = 0; i < ranks.size(); ++i) ranks[i] += more[i];
-  return ranks;
+  return std::ssize(asked.items);
 }
 
 /// Candidates are the first by similarity and change places among themselves:

@@ -22,9 +22,12 @@ class Reranked {
   std::vector<int64_t> ranks(const RankedPairs& pairs) const;
 
  private:
-  /// `found` becomes the number of items that were kept for a query.
-  std::vector<int64_t> ranks_among_all(const RankedPairs& pairs,
-                                       int64_t& found) const;
+  std::vector<int64_t> ranks_among_all(const RankedPairs& pairs) const;
+  /// Of the queries [first, last) of the pairs: where items that are not
+  /// related end that come before a wanted one, and how many more items come
+  /// before it than before this border. Returns how many items were looked at.
+  int64_t find_borders(const RankedPairs& pairs, int64_t first, int64_t last,
+                       RankedPairs& borders, std::vector<int64_t>& more) const;
   std::vector<int64_t> ranks_of_candidates(const RankedPairs& pairs) const;
 
   RerankSteps steps_;

@@ -4,6 +4,7 @@
 #include <c10/core/DeviceGuard.h>
 #include <torch/torch.h>
 
+#include "kith/index/filter_product.h"
 #include "kith/index/products.h"
 #include "kith/index/search_ways.h"
 #include "kith/ops/gpu.h"
@@ -63,10 +64,9 @@ SelectionSearch::SelectionSearch(const Rows& gallery,
 
 /// Without waiting for the device again if all rows are in memory.
 double SelectionSearch::longest_of(const Tensor& rows, int64_t first) {
-  if (!gallery_.in_memory().defined()) {
-    return longest_row(rows, "gallery item", first);
-  }
-  if (longest_ < 0) longest_ = longest_row(rows, "gallery item", first);
+  const Tensor all = gallery_.in_memory();
+  if (!all.defined()) return longest_row(rows, "gallery item", first);
+  if (longest_ < 0) longest_ = longest_row(all, "gallery item", 0);
   return longest_;
 }
 
@@ -74,24 +74,25 @@ void SelectionSearch::search(const SearchRun& run, Neighbours& found) {
   const c10::DeviceGuard guard(run.queries.device());
   const int64_t n = run.queries.size(0);
   const int64_t rows_at_once = std::min(n, kProductQueries);
-  if (!product_.defined() || product_.size(0) < rows_at_once) {
-    product_ =
+  if (!similarity_.defined() || similarity_.size(0) < rows_at_once) {
+    similarity_ =
         torch::empty({rows_at_once, blocks_.columns}, run.queries.options());
   }
   Selected selected(run, found.indices.size(1));
+  FilterProduct product(run.queries);
   for (int64_t g = 0; g < gallery_.count(); g += blocks_.read) {
     const Tensor rows =
         gallery_.read(g, std::min(blocks_.read, gallery_.count() - g));
-    const Tensor slack =
-        (run.errors * longest_of(rows, g)).to(at::kFloat).contiguous();
-    for (int64_t c = 0; c < rows.size(0); c += blocks_.columns) {
-      const Tensor items = rows.slice(0, c, c + blocks_.columns);
-      for (int64_t q = 0; q < n; q += rows_at_once) {
-        const Tensor queries = run.queries.slice(0, q, q + rows_at_once);
+    product.set_items(rows, longest_of(rows, g));
+    for (int64_t q = 0; q < n; q += rows_at_once) {
+      const int64_t last = std::min(q + rows_at_once, n);
+      const Tensor operand = product.operand(q, last);
+      for (int64_t c = 0; c < rows.size(0); c += blocks_.columns) {
+        const Tensor items = rows.slice(0, c, c + blocks_.columns);
         Tensor similarity =
-            product_.narrow(0, 0, queries.size(0)).narrow(1, 0, items.size(0));
-        torch::mm_out(similarity, queries, items.t());
-        selected.add(similarity, q, items, g + c, slack);
+            similarity_.narrow(0, 0, last - q).narrow(1, 0, items.size(0));
+        product.multiply(similarity, operand, c, c + items.size(0));
+        selected.add(similarity, q, items, g + c, product.slack());
       }
     }
   }

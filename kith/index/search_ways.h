@@ -25,13 +25,13 @@ struct SearchRun {
   int64_t first = 0;
   Tensor queries;                    ///< [n, D]
   const int64_t* exclude = nullptr;  ///< [n] or null
-  Tensor errors;                     ///< [n] product_errors
+  Tensor errors = {};                ///< [n] product_errors; not of a selection
 };
 
 /// How queries and gallery are walked through.
 struct SearchBlocks {
   int64_t queries = 0;  ///< Of a run.
-  int64_t read = 0;     ///< Rows of the gallery in memory at a time.
+  int64_t read = 0;     ///< Rows of the gallery at a time, in memory or split.
   int64_t columns = 0;  ///< Of those, in a block of similarities.
 };
 
@@ -57,7 +57,7 @@ class SelectionSearch {
 
   Rows gallery_;
   SearchBlocks blocks_;
-  Tensor product_;       ///< [queries, columns], used for block after block.
+  Tensor similarity_;    ///< [queries, columns], used for block after block.
   double longest_ = -1;  ///< Row of a gallery in memory; below 0: not measured.
 };
 

@@ -53,6 +53,10 @@ class TunedConvolutions {
   bool before_;
 };
 
+/// Whether a GPU, the current one for -1, multiplies matrices of bfloat16 faster
+/// than others; false in a build without CUDA.
+bool has_bf16_products(int index);
+
 /// "NVIDIA H200"; empty in a build without CUDA.
 std::string gpu_name(int index);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
@@ -54,12 +55,13 @@ RankedPairs random_pairs(int64_t first, int64_t queries, int64_t gallery,
   RankedPairs pairs;
   pairs.first = first;
   for (int64_t q = 0; q < queries; ++q) {
-    const Tensor order =
+    const Tensor permutation =
         random_permutation(gallery, seed * 1000 + static_cast<uint64_t>(q));
+    const auto order = permutation.accessor<int64_t, 1>();
     // A query without wanted items now and then.
     const int64_t count = q % 7 == 3 ? 0 : wanted;
     for (int64_t i = 0; i < std::min(count, gallery); ++i) {
-      const auto item = order[i].item<int64_t>();
+      const int64_t item = order[i];
       if (exclude.defined() &&
           exclude.accessor<int64_t, 1>()[first + q] == item) {
         continue;
@@ -184,18 +186,79 @@ TEST(ExactRanks, RefusesAnItemToExcludeThatIsNotThere) {
       "items to exclude", "0 to 2", "got 3 for query 1");
 }
 
+/// Enough queries for split products, where there are as many numbers.
+void expect_same_on_gpu(const Tensor& queries, const Tensor& gallery,
+                        int64_t wanted, int64_t memory_mb = 512) {
+  const int64_t q = queries.size(0);
+  const int64_t n = gallery.size(0);
+  SCOPED_TRACE(std::to_string(n) + " items of " +
+               std::to_string(gallery.size(1)) + ", " + std::to_string(wanted) +
+               " wanted");
+  Tensor exclude = torch::arange(q, torch::kLong).remainder(n);
+  exclude.slice(0, 0, q, 3).fill_(-1);
+  for (const Tensor& skip : {Tensor(), exclude}) {
+    const RankedPairs pairs = random_pairs(0, q, n, wanted, skip, 3);
+    EXPECT_EQ(
+        exact_ranks(queries.cuda(), gallery.cuda(), pairs, skip, {memory_mb}),
+        exact_ranks(queries, gallery, pairs, skip));
+  }
+}
+
 TEST(ExactRanks, CudaGivesTheSame) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
   Tensor gallery = normalize_rows(random_normal({20000, 64}, 2, at::kFloat));
   gallery.slice(0, 5000, 6000).copy_(gallery.slice(0, 0, 1000));
   const Tensor queries = gallery.slice(0, 0, 700).contiguous();
-  const Tensor self = torch::arange(700, torch::kLong);
-  for (const int64_t wanted : {1, 40, 3000}) {
-    const RankedPairs pairs = random_pairs(0, 700, 20000, wanted, self, 3);
-    EXPECT_EQ(exact_ranks(queries.cuda(), gallery.cuda(), pairs, self),
-              exact_ranks(queries, gallery, pairs, self))
-        << wanted;
+  for (const int64_t wanted : {1, 3, 16, 40, 2048, 3000}) {
+    expect_same_on_gpu(queries, gallery, wanted);
   }
+  expect_same_on_gpu(queries, gallery, 5, /*memory_mb=*/1);
+}
+
+TEST(ExactRanks, CudaGivesTheSameForAllDimensions) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  for (const int64_t dim : {1, 7, 33, 512, 2048}) {
+    const Tensor queries = random_normal({520, dim}, 1, at::kFloat);
+    for (const int64_t items : {3, 2051}) {
+      const Tensor gallery = random_normal({items, dim}, 2, at::kFloat);
+      for (const int64_t wanted : {3, 100}) {
+        expect_same_on_gpu(queries, gallery, wanted);
+      }
+    }
+  }
+}
+
+// All items of a query wait for their exact similarities, again and again.
+TEST(ExactRanks, CudaGivesTheSameWhereAllIsClose) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  const Tensor ties = random_integers({9000, 40}, 1, 1);
+  const Tensor copies = random_normal({1, 40}, 2, at::kFloat).repeat({9000, 1});
+  const Tensor near = copies + 1e-6 * random_normal({9000, 40}, 3, at::kFloat);
+  const Tensor lengths = torch::logspace(-9, 9, 9000).unsqueeze(1);
+  const Tensor queries = random_normal({520, 40}, 4, at::kFloat);
+  for (const Tensor& gallery :
+       {ties, copies, near.contiguous(), (ties * lengths).contiguous()}) {
+    for (const int64_t wanted : {2, 12, 60, 2500}) {
+      expect_same_on_gpu(queries, gallery, wanted);
+    }
+    expect_same_on_gpu(gallery.slice(0, 0, 600).contiguous(), gallery, 4);
+  }
+}
+
+TEST(ExactRanks, CudaGivesTheSameForAFile) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  const TempDir folder;
+  const Tensor queries = random_normal({600, 48}, 1, at::kFloat);
+  const Tensor gallery = random_normal({9000, 48}, 2, at::kFloat);
+  save_npy(folder.file("q.npy"), queries);
+  save_npy(folder.file("g.npy"), gallery);
+  const RankedPairs pairs = random_pairs(0, 600, 9000, 6, {}, 3);
+  const auto ranks = [&](at::Device device) {
+    return exact_ranks(unit_rows(folder.file("q.npy"), 0, device),
+                       unit_rows(folder.file("g.npy"), 0, device), pairs, {},
+                       {1});
+  };
+  EXPECT_EQ(ranks(at::kCUDA), ranks(at::kCPU));
 }
 
 }  // namespace

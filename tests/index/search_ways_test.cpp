@@ -159,9 +159,9 @@ void expect_same_on_gpu(const Tensor& queries, const Tensor& gallery,
 
 TEST(SelectionSearch, CudaAgreesWithTheCpu) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
-  for (const int64_t dim : {1, 7, 8, 96, 512}) {
+  for (const int64_t dim : {1, 7, 8, 33, 512, 2048}) {
     const Tensor gallery = random_normal({5000, dim}, 1, at::kFloat);
-    const Tensor queries = random_normal({300, dim}, 2, at::kFloat);
+    const Tensor queries = random_normal({520, dim}, 2, at::kFloat);
     for (const int64_t k : {1, 10, 100, 256, 257, 300, 1000, 1024, 1025}) {
       expect_same_on_gpu(queries, gallery, {}, {k});
     }
@@ -196,6 +196,37 @@ TEST(SelectionSearch, CudaAgreesWhenItsListRunsOver) {
       expect_same_on_gpu(queries, gallery, excluded, {k, /*memory_mb=*/1});
     }
   }
+}
+
+// The same with products that are split, and what they are bad at.
+TEST(SelectionSearch, CudaAgreesWhereAllIsClose) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
+  const Tensor queries = random_normal({520, 40}, 1, at::kFloat);
+  const Tensor ties = random_integers({9000, 40}, 1, 2);
+  const Tensor copies = random_normal({1, 40}, 3, at::kFloat).repeat({9000, 1});
+  const Tensor near = copies + 1e-6 * random_normal({9000, 40}, 4, at::kFloat);
+  const Tensor lengths = torch::logspace(-9, 9, 9000).unsqueeze(1);
+  const Tensor excluded = some_excluded(520, 9000);
+  for (const Tensor& gallery :
+       {ties, copies, near, ties * lengths, ties * lengths.flip(0)}) {
+    for (const int64_t k : {1, 10, 1000}) {
+      expect_same_on_gpu(queries, gallery.contiguous(), excluded, {k});
+      expect_same_on_gpu(queries, gallery.contiguous(), excluded,
+                         {k, /*memory_mb=*/1});
+    }
+  }
+}
+
+TEST(SelectionSearch, CudaAgreesForAGalleryInAFile) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
+  const Tensor gallery = random_normal({9000, 48}, 1, at::kFloat);
+  const Tensor queries = random_normal({600, 48}, 2, at::kFloat);
+  const Rows rows =
+      rows_from(9000, 48, [gallery](int64_t first, int64_t count) {
+        return gallery.narrow(0, first, count).clone();
+      });
+  expect_same(exact_search(queries.cuda(), rows.on(at::kCUDA), {}, {20, 1}),
+              exact_search(queries, gallery, {}, {20}));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "kith/ops/rank_kernels.h"
 #include "kith/ops/select_kernels.h"
 #include "kith/ops/small_sort.h"
+#include "kith/ops/split_kernels.h"
 #include "tests/racecheck/check.h"
 
 namespace kith::racecheck {
@@ -263,10 +264,11 @@ bool sorting_is_right() {
 }
 
 /// Counts among `wanted` items a query: a few are held in registers, more are
-/// searched, and their places counted in shared memory.
-bool counts_are_right(int64_t wanted) {
+/// searched, and their places counted in shared memory. With a slack of 100 all
+/// items wait for their exact similarities, more than there is room for.
+bool counts_are_right(int64_t wanted, float slack_of_all) {
   constexpr int64_t kQueries = 3;
-  constexpr int64_t kItems = 700;
+  constexpr int64_t kItems = 5001;
   constexpr int64_t kDim = 4;
   Shared<float> queries(kQueries * kDim), gallery(kItems * kDim);
   draw_numbers(queries, kQueries * kDim, 5);
@@ -288,7 +290,7 @@ bool counts_are_right(int64_t wanted) {
   Shared<float> threshold(kQueries * wanted);
   for (int64_t q = 0; q < kQueries; ++q) {
     for (int64_t i = 0; i < kItems; ++i) similarity[q * kItems + i] = dot(q, i);
-    slack[q] = 1e-6F;
+    slack[q] = slack_of_all;
     offsets[q + 1] = (q + 1) * wanted;
     int64_t* first = items.data() + q * wanted;
     for (int64_t j = 0; j < wanted; ++j) first[j] = 10 * q + 13 * j;
@@ -329,7 +331,11 @@ bool counts_are_right(int64_t wanted) {
 }
 
 bool ranks_are_right() {
-  return counts_are_right(1) && counts_are_right(9) && counts_are_right(40);
+  for (const int64_t wanted : {1, 9, 40}) {
+    if (!counts_are_right(wanted, 1e-6F)) return false;
+    if (!counts_are_right(wanted, 100)) return false;
+  }
+  return true;
 }
 
 /// Of every item with a query.
@@ -430,6 +436,41 @@ bool selection_is_right() {
   return true;
 }
 
+/// Rows split by both processors, as queries and as items.
+bool splitting_is_right() {
+  constexpr int64_t kRowCount = 11;
+  constexpr int64_t kDim = 77;
+  constexpr int64_t kWidth = 232;
+  Shared<float> x(kRowCount * kDim);
+  draw_numbers(x, kRowCount * kDim, 9);
+  bool right = true;
+  for (const bool low_first : {true, false}) {
+    Shared<Bf16> joined[2] = {Shared<Bf16>(kRowCount * kWidth),
+                              Shared<Bf16>(kRowCount * kWidth)};
+    Shared<double> left[2] = {Shared<double>(kRowCount * 2),
+                              Shared<double>(kRowCount * 2)};
+    for (const bool on_cuda : {true, false}) {
+      SplitBlock block;
+      block.x = x.data();
+      block.dim = kDim;
+      block.joined = joined[on_cuda].data();
+      block.width = kWidth;
+      block.low_first = low_first;
+      block.left = left[on_cuda].data();
+      const RowLaunch all{0, kRowCount, nullptr};
+      on_cuda ? split_on_cuda(block, all) : split_on_cpu(block, all);
+      finish();
+    }
+    for (int64_t i = 0; i < kRowCount * kWidth; ++i) {
+      right = right && joined[0][i].bits == joined[1][i].bits;
+    }
+    for (int64_t i = 0; i < kRowCount * 2; ++i) {
+      right = right && std::abs(left[0][i] - left[1][i]) <= 1e-12 * left[0][i];
+    }
+  }
+  return right;
+}
+
 [[maybe_unused]] const bool kAdded[] = {
     add_check("class pairs float32", class_pairs_are_right<float>),
     add_check("class pairs float64", class_pairs_are_right<double>),
@@ -440,7 +481,8 @@ bool selection_is_right() {
     add_check("sorting", sorting_is_right),
     add_check("ranks", ranks_are_right),
     add_check("similarities of pairs", similarities_are_right),
-    add_check("selection", selection_is_right)};
+    add_check("selection", selection_is_right),
+    add_check("splitting of rows", splitting_is_right)};
 
 }  // namespace
 }  // namespace kith::racecheck

@@ -11,6 +11,7 @@
 #include "kith/index/rerank_rows.h"
 #include "kith/index/rerankers.h"
 #include "kith/index/row_blocks.h"
+#include "kith/index/sort_numbers.h"
 
 namespace kith {
 namespace {
@@ -200,11 +201,15 @@ class ReciprocalSets {
     }
     const std::vector<float> similarities =
         pair_similarities(rows, rows, pairs, {memory_mb});
-    for (int64_t i = 0; i < size; ++i) {
-      const auto at = static_cast<size_t>(i);
-      vectors_.add(weighted(begin + i, sets[at],
-                            similarities.data() + pairs.offsets[at]));
-    }
+    std::vector<std::vector<SparseEntry>> vectors(sets.size());
+    at::parallel_for(0, size, 64, [&](int64_t from, int64_t to) {
+      for (int64_t i = from; i < to; ++i) {
+        const auto at = static_cast<size_t>(i);
+        vectors[at] = weighted(begin + i, sets[at],
+                               similarities.data() + pairs.offsets[at]);
+      }
+    });
+    for (const std::vector<SparseEntry>& vector : vectors) vectors_.add(vector);
   }
 
   std::vector<SparseEntry> weighted(int64_t item,
@@ -284,10 +289,11 @@ class JaccardOrder final : public ItemOrder {
                                                 int64_t last) const override {
     std::vector<std::vector<RelatedItem>> all(
         static_cast<size_t>(last - first));
-    at::parallel_for(first, last, 64, [&](int64_t from, int64_t to) {
+    at::parallel_for(first, last, 8, [&](int64_t from, int64_t to) {
       std::vector<double> shared(static_cast<size_t>(items_));
+      std::vector<int32_t> room;
       for (int64_t q = from; q < to; ++q) {
-        all[static_cast<size_t>(q - first)] = related_to(q, shared);
+        all[static_cast<size_t>(q - first)] = related_to(q, shared, room);
       }
     });
     return all;
@@ -303,7 +309,8 @@ class JaccardOrder final : public ItemOrder {
  private:
   /// `shared` [N] is zero, before and after.
   std::vector<RelatedItem> related_to(int64_t query,
-                                      std::vector<double>& shared) const {
+                                      std::vector<double>& shared,
+                                      std::vector<int32_t>& room) const {
     std::vector<int32_t> met;
     const int64_t place = together_.place[static_cast<size_t>(query)];
     for (const SparseEntry& own : sets_.expanded(place)) {
@@ -313,10 +320,11 @@ class JaccardOrder final : public ItemOrder {
         sum += std::min(own.value, other.value);
       }
     }
-    std::sort(met.begin(), met.end());
+    sort_numbers(met, items_, room);
     const int64_t self =
         self_.defined() ? self_.data_ptr<int64_t>()[query] : -1;
     std::vector<RelatedItem> items;
+    items.reserve(met.size());
     for (const int32_t item : met) {
       double& sum = shared[static_cast<size_t>(item)];
       if (item != self) items.push_back({item, 1 - sum / (2 - sum)});

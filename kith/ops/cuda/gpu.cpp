@@ -63,6 +63,14 @@ TunedConvolutions::~TunedConvolutions() {
   at::globalContext().setBenchmarkCuDNN(before_);
 }
 
+bool has_bf16_products(int index) {
+  if (index < 0) C10_CUDA_CHECK(cudaGetDevice(&index));
+  int major = 0;
+  C10_CUDA_CHECK(
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index));
+  return major >= 8;
+}
+
 std::string gpu_name(int index) {
   cudaDeviceProp properties{};
   const cudaError_t status = cudaGetDeviceProperties(&properties, index);

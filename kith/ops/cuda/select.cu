@@ -3,7 +3,9 @@
 // largest of these, b, is reached by k different items. The second time all
 // items that may be among the k nearest are put on a list in shared memory.
 // When it is full, and at the end, their exact similarities are computed and
-// the k nearest of the list and of what was found before stay.
+// the k nearest of the list and of what was found before stay. Where fewer than
+// k groups have an item that may be nearer than those found before, b says
+// nothing new and is left out; where none has, so is the second reading.
 //
 // Nothing is lost to rounding: a similarity s of the block is within the slack
 // of the exact one. k items have s >= b, exact similarities of at least
@@ -86,11 +88,12 @@ __device__ void leave_out(const SelectBlock& block, int64_t query, float* row) {
   __syncthreads();
 }
 
-/// The k-th largest of the groups' largest similarities. `largest` is shared
-/// memory for one number a group.
+/// The k-th largest of the groups' largest similarities; -infinity if fewer
+/// than k of these are `least` or more, and infinity if none is. `largest` is
+/// shared memory for one number a group.
 template <int kGroupPacks>
 __device__ float reached_by_k(const float4* row, int packs, int64_t k,
-                              float* largest) {
+                              float least, float* largest) {
   float4 most[kGroupPacks];
 #pragma unroll
   for (int g = 0; g < kGroupPacks; ++g) {
@@ -108,6 +111,10 @@ __device__ float reached_by_k(const float4* row, int packs, int64_t k,
       most[g].w = fmaxf(most[g].w, s.w);
     }
   }
+  __shared__ int reached;  // groups with `least` or more
+  if (threadIdx.x == 0) reached = 0;
+  __syncthreads();
+  int mine = 0;
 #pragma unroll
   for (int g = 0; g < kGroupPacks; ++g) {
     float* to = largest + kPack * (g * kThreads + threadIdx.x);
@@ -115,7 +122,13 @@ __device__ float reached_by_k(const float4* row, int packs, int64_t k,
     to[1] = most[g].y;
     to[2] = most[g].z;
     to[3] = most[g].w;
+    mine += (most[g].x >= least) + (most[g].y >= least) + (most[g].z >= least) +
+            (most[g].w >= least);
   }
+  if (mine > 0) atomicAdd(&reached, mine);
+  __syncthreads();
+  if (reached == 0) return INFINITY;
+  if (reached < k) return -INFINITY;
   sort_nearest_first(largest, kGroupPacks * kThreads * kPack);
   const float bound = largest[k - 1];
   __syncthreads();  // before the memory serves as the list
@@ -182,16 +195,17 @@ __global__ void __launch_bounds__(kThreads, 4)
   const float4* row_packs = reinterpret_cast<const float4*>(row);
   const int packs = static_cast<int>((block.items + kPack - 1) / kPack);
   const float slack = block.slack[query];
-  const float bound = reached_by_k<kGroupPacks>(row_packs, packs, block.k,
-                                                reinterpret_cast<float*>(list));
+  // Of items that may be among the nearest; none has -infinity.
+  float least = fmaxf(block.nearest[query * block.k + k - 1] - slack, -FLT_MAX);
+  const float bound = reached_by_k<kGroupPacks>(
+      row_packs, packs, block.k, least, reinterpret_cast<float*>(list));
+  if (bound == INFINITY) return;
+  least = fmaxf(least, bound - 2 * slack);
   for (int i = threadIdx.x; i < k; i += kThreads) {
     list[i] = {block.nearest[query * block.k + i], i};
   }
   if (threadIdx.x == 0) added = 0;
   __syncthreads();
-  // Of the items that may be among the nearest; none has -infinity.
-  float least =
-      fmaxf(fmaxf(bound - 2 * slack, list[k - 1].similarity - slack), -FLT_MAX);
   const int most_before = kRoom - k - kStretch;
   for (int begin = 0; begin < packs; begin += kThreads * kPacks) {
     float s[kPacks][kPack];

@@ -16,6 +16,8 @@ void release_gpu_cache() {}
 TunedConvolutions::TunedConvolutions(int64_t) : before_(false) {}
 TunedConvolutions::~TunedConvolutions() = default;
 
+bool has_bf16_products(int) { return false; }
+
 std::string gpu_name(int) { return ""; }
 
 }  // namespace kith
