@@ -1,8 +1,10 @@
 #include "kith/data/coded_pictures.h"
 
 #include <algorithm>
+#include <atomic>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -147,18 +149,27 @@ TEST(CodedPictures, HoldManyOfABatchAtTheirPositions) {
   const InputOptions input = input_of(96, 100);
   InputWeights weights(input);
   CodedPictures coded(weights, plain_pixels);
-  std::vector<uint8_t> expected;
   // More than one piece holds.
   constexpr int64_t kCount = CodedPictures::kMostPictures + 40;
+  std::vector<std::string> files;
+  std::vector<uint8_t> expected;
   for (int64_t i = 0; i < kCount; ++i) {
     const int side = static_cast<int>(20 + i % 90);
-    const std::string file =
-        jpeg_bytes(draw_scene(i, side, 130 - side),
-                   samplings()[static_cast<size_t>(i) % 3]);
-    ASSERT_TRUE(coded.take(bytes_of_text(file), "x.jpg", i));
-    const Image image = prepared(file, input);
+    files.push_back(jpeg_bytes(draw_scene(i, side, 130 - side),
+                               samplings()[static_cast<size_t>(i) % 3]));
+    const Image image = prepared(files.back(), input);
     expected.insert(expected.end(), image.pixels.begin(), image.pixels.end());
   }
+  std::atomic<int64_t> next{0};
+  const auto work = [&] {
+    for (int64_t i = next++; i < kCount; i = next++) {
+      EXPECT_TRUE(
+          coded.take(bytes_of_text(files[static_cast<size_t>(i)]), "x.jpg", i));
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(coded.pieces().size(), 2U);
   EXPECT_TRUE(finished(coded, kCount, input.size) == expected);
 }
