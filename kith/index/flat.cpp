@@ -8,6 +8,7 @@
 
 #include "kith/index/filter_product.h"
 #include "kith/index/products.h"
+#include "kith/index/row_blocks.h"
 #include "kith/index/search_shards.h"
 #include "kith/index/search_ways.h"
 #include "kith/ops/gpu.h"
@@ -67,6 +68,20 @@ SearchBlocks plan_blocks(SearchWay way, const Rows& queries,
   return blocks;
 }
 
+/// What is nearest to -x is farthest from x.
+Tensor farthest_of(const Rows& queries, const Rows& gallery,
+                   int64_t memory_mb) {
+  Tensor farthest = torch::empty({queries.count()}, torch::kFloat);
+  for_each_block(queries, rows_within(memory_mb, 16 * queries.dim()),
+                 [&](int64_t first, const Tensor& block) {
+                   const Tensor opposite =
+                       exact_search(-block, gallery, {}, {1, memory_mb})
+                           .similarities.select(1, 0);
+                   farthest.narrow(0, first, block.size(0)).copy_(-opposite);
+                 });
+  return farthest;
+}
+
 }  // namespace
 
 Neighbours search_in_way(SearchWay way, const Rows& queries,
@@ -85,6 +100,9 @@ Neighbours search_in_way(SearchWay way, const Rows& queries,
       torch::full({queries.count(), k}, -1, torch::kLong),
       torch::full({queries.count(), k}, -std::numeric_limits<float>::infinity(),
                   torch::kFloat)};
+  if (options.farthest && way == SearchWay::kSelection) {
+    found.farthest = torch::empty({queries.count()}, torch::kFloat);
+  }
   const SearchBlocks blocks =
       plan_blocks(way, queries, gallery, k, options.memory_mb);
   SelectionSearch selection(gallery, blocks);
@@ -113,16 +131,22 @@ Neighbours search_in_way(SearchWay way, const Rows& queries,
 
 Neighbours exact_search(const Rows& queries, const Rows& gallery,
                         const Tensor& excluded, const SearchOptions& options) {
+  Neighbours found;
   if (gallery.shard() != nullptr) {
-    return search_shards(queries, gallery, excluded, options);
+    found = search_shards(queries, gallery, excluded, options);
+  } else {
+    SearchWay way = SearchWay::kCandidates;
+    if (queries.device().is_cuda()) {
+      way = std::min(options.k, gallery.count()) <= kMostSelected
+                ? SearchWay::kSelection
+                : SearchWay::kTopk;
+    }
+    found = search_in_way(way, queries, gallery, excluded, options);
   }
-  SearchWay way = SearchWay::kCandidates;
-  if (queries.device().is_cuda()) {
-    way = std::min(options.k, gallery.count()) <= kMostSelected
-              ? SearchWay::kSelection
-              : SearchWay::kTopk;
+  if (options.farthest && !found.farthest.defined()) {
+    found.farthest = farthest_of(queries, gallery, options.memory_mb);
   }
-  return search_in_way(way, queries, gallery, excluded, options);
+  return found;
 }
 
 }  // namespace kith

@@ -7,11 +7,15 @@ namespace kith {
 struct Neighbours {
   Tensor indices;       ///< [Q, k] int64, nearest first; -1 where none is left.
   Tensor similarities;  ///< [Q, k] float32; -inf where none is left.
+  /// [Q] float32, if asked for: similarities of the farthest items, among which
+  /// the excluded ones are.
+  Tensor farthest = {};
 };
 
 struct SearchOptions {
   int64_t k = 1;
   int64_t memory_mb = 256;  ///< For blocks of similarities and of rows.
+  bool farthest = false;    ///< Neighbours::farthest; of one item and more.
 };
 
 /// Exact nearest neighbours by inner product, in blocks of similarities that

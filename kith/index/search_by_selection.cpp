@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include <c10/core/DeviceGuard.h>
 #include <torch/torch.h>
@@ -13,45 +14,54 @@
 namespace kith {
 namespace {
 
-/// A run and what it has found so far, on the run's device.
+/// A tile of similarities of queries from the `first` of a run on with items
+/// from position `item0` on.
+struct SimilarityTile {
+  Tensor similarity;  ///< [q, n]
+  Tensor queries;     ///< [q, D]
+  int64_t first = 0;
+  Tensor items;  ///< [n, D]
+  int64_t item0 = 0;
+  Tensor slack;  ///< Of all queries of the run.
+};
+
+/// What a run has found so far, on its device.
 struct Selected {
-  Tensor queries;   ///< [n, D]
   Tensor exclude;   ///< [n] or undefined
   Tensor nearest;   ///< [n, k]
   Tensor position;  ///< [n, k]
 
-  Selected(const SearchRun& run, int64_t k) : queries(run.queries) {
-    const int64_t n = queries.size(0);
+  Selected(const SearchRun& run, const int64_t* excluded, int64_t k) {
+    const int64_t n = run.queries.size(0);
     nearest = torch::full({n, k}, -std::numeric_limits<float>::infinity(),
-                          queries.options());
-    position = torch::full({n, k}, -1, queries.options().dtype(at::kLong));
-    if (run.exclude == nullptr) return;
-    exclude =
-        torch::from_blob(const_cast<int64_t*>(run.exclude), {n}, at::kLong)
-            .to(queries.device());
+                          run.queries.options());
+    position = torch::full({n, k}, -1, run.queries.options().dtype(at::kLong));
+    if (excluded == nullptr) return;
+    exclude = torch::from_blob(const_cast<int64_t*>(excluded), {n}, at::kLong)
+                  .to(run.queries.device());
   }
 
-  /// Takes in the similarities of queries [first, first + rows of similarity)
-  /// with `items`, those from position `item0` on.
-  void add(const Tensor& similarity, int64_t first, const Tensor& items,
-           int64_t item0, const Tensor& slack) {
+  void add(const SimilarityTile& tile) {
     SelectBlock block;
-    block.similarity = similarity.data_ptr<float>();
-    block.query_stride = similarity.stride(0);
-    block.items = items.size(0);
-    block.item0 = item0;
-    block.dim = items.size(1);
-    block.queries = queries.data_ptr<float>() + first * block.dim;
-    block.gallery = items.data_ptr<float>();
-    if (exclude.defined()) block.exclude = exclude.data_ptr<int64_t>() + first;
-    block.slack = slack.data_ptr<float>() + first;
+    block.similarity = tile.similarity.data_ptr<float>();
+    block.query_stride = tile.similarity.stride(0);
+    block.items = tile.items.size(0);
+    block.item0 = tile.item0;
+    block.dim = tile.items.size(1);
+    block.queries = tile.queries.data_ptr<float>();
+    block.gallery = tile.items.data_ptr<float>();
+    if (exclude.defined()) {
+      block.exclude = exclude.data_ptr<int64_t>() + tile.first;
+    }
+    block.slack = tile.slack.data_ptr<float>() + tile.first;
     block.k = nearest.size(1);
-    block.nearest = nearest.data_ptr<float>() + first * block.k;
-    block.position = position.data_ptr<int64_t>() + first * block.k;
-    if (queries.is_cuda()) {
-      select_on_cuda(block, {0, similarity.size(0), current_stream()});
+    block.nearest = nearest.data_ptr<float>() + tile.first * block.k;
+    block.position = position.data_ptr<int64_t>() + tile.first * block.k;
+    const int64_t n = tile.similarity.size(0);
+    if (tile.queries.is_cuda()) {
+      select_on_cuda(block, {0, n, current_stream()});
     } else {
-      select_on_cpu(block, {0, similarity.size(0), nullptr});
+      select_on_cpu(block, {0, n, nullptr});
     }
   }
 };
@@ -78,7 +88,10 @@ void SelectionSearch::search(const SearchRun& run, Neighbours& found) {
     similarity_ =
         torch::empty({rows_at_once, blocks_.columns}, run.queries.options());
   }
-  Selected selected(run, found.indices.size(1));
+  Selected selected(run, run.exclude, found.indices.size(1));
+  // The nearest to the opposite of a query: of the same products.
+  std::optional<Selected> opposite;
+  if (found.farthest.defined()) opposite.emplace(run, nullptr, 1);
   FilterProduct product(run.queries);
   for (int64_t g = 0; g < gallery_.count(); g += blocks_.read) {
     const Tensor rows =
@@ -86,18 +99,34 @@ void SelectionSearch::search(const SearchRun& run, Neighbours& found) {
     product.set_items(rows, longest_of(rows, g));
     for (int64_t q = 0; q < n; q += rows_at_once) {
       const int64_t last = std::min(q + rows_at_once, n);
+      const Tensor queries = run.queries.slice(0, q, last);
       const Tensor operand = product.operand(q, last);
+      const Tensor other_way = opposite ? -queries : Tensor();
       for (int64_t c = 0; c < rows.size(0); c += blocks_.columns) {
         const Tensor items = rows.slice(0, c, c + blocks_.columns);
-        Tensor similarity =
-            similarity_.narrow(0, 0, last - q).narrow(1, 0, items.size(0));
-        product.multiply(similarity, operand, c, c + items.size(0));
-        selected.add(similarity, q, items, g + c, product.slack());
+        SimilarityTile tile{
+            similarity_.narrow(0, 0, last - q).narrow(1, 0, items.size(0)),
+            queries,
+            q,
+            items,
+            g + c,
+            product.slack()};
+        product.multiply(tile.similarity, operand, c, c + items.size(0));
+        if (opposite) {
+          tile.similarity.neg_();
+          tile.queries = other_way;
+          opposite->add(tile);
+          tile.similarity.neg_();
+          tile.queries = queries;
+        }
+        selected.add(tile);
       }
     }
   }
   found.similarities.narrow(0, run.first, n).copy_(selected.nearest);
   found.indices.narrow(0, run.first, n).copy_(selected.position);
+  if (!opposite) return;
+  found.farthest.narrow(0, run.first, n).copy_(-opposite->nearest.select(1, 0));
 }
 
 }  // namespace kith

@@ -53,8 +53,8 @@ class TunedConvolutions {
   bool before_;
 };
 
-/// Whether a GPU, the current one for -1, multiplies matrices of bfloat16 faster
-/// than others; false in a build without CUDA.
+/// Whether a GPU, the current one for -1, multiplies matrices of bfloat16
+/// faster than others; false in a build without CUDA.
 bool has_bf16_products(int index);
 
 /// "NVIDIA H200"; empty in a build without CUDA.

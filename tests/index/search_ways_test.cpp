@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -142,6 +143,43 @@ TEST(TopkSearch, AgreesDespiteTies) {
     expect_same(
         search_in_way(SearchWay::kTopk, queries, gallery, excluded, {k, 1}),
         sorted_all(queries, gallery, excluded, k));
+  }
+}
+
+/// In several blocks, with items to exclude, which count too.
+TEST(ExactSearch, SaysWhatIsFarthest) {
+  const Tensor gallery = random_integers({3000, 7}, 3, 1);
+  const Tensor queries = random_integers({40, 7}, 3, 2);
+  const Tensor expected =
+      std::get<0>(all_similarities(queries, gallery).min(1));
+  const Tensor excluded = some_excluded(40, 3000);
+  const SearchOptions options{.k = 5, .memory_mb = 1, .farthest = true};
+  const Neighbours plain =
+      exact_search(queries, gallery, excluded, {5, /*memory_mb=*/1});
+  EXPECT_FALSE(plain.farthest.defined());
+  for (const Neighbours& found :
+       {exact_search(queries, gallery, excluded, options),
+        search_in_way(SearchWay::kSelection, queries, gallery, excluded,
+                      options)}) {
+    expect_same(found, plain);
+    EXPECT_TRUE(torch::equal(found.farthest, expected));
+  }
+}
+
+TEST(ExactSearch, SaysWhatIsFarthestOnAGpu) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
+  for (const int64_t dim : {7, 96}) {
+    Tensor items = random_normal({5003, dim}, 3, at::kFloat);
+    items.slice(0, 4000, 4500).copy_(items.slice(0, 100, 600));
+    for (const int64_t k : {20, 1500}) {
+      const SearchOptions options{.k = k, .memory_mb = 8, .farthest = true};
+      const Tensor own = torch::arange(5003, torch::kLong);
+      const Neighbours found =
+          exact_search(items.cuda(), items.cuda(), own, options);
+      const Neighbours expected = exact_search(items, items, own, options);
+      expect_same(found, expected);
+      EXPECT_TRUE(torch::equal(found.farthest, expected.farthest));
+    }
   }
 }
 

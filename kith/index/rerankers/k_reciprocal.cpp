@@ -82,7 +82,6 @@ class ReciprocalSets {
             std::nearbyint(static_cast<double>(options.k1) / 2))),
         k2_(options.k2) {
     find_neighbours(rows, memory_mb);
-    find_farthest(rows, memory_mb);
     encode_all(rows, memory_mb);
   }
 
@@ -121,32 +120,21 @@ class ReciprocalSets {
   }
 
   void find_neighbours(const Rows& rows, int64_t memory_mb) {
-    const Neighbours found = exact_search(
-        rows, rows, torch::arange(count_, at::kLong), {k1_, memory_mb});
+    const Neighbours found =
+        exact_search(rows, rows, torch::arange(count_, at::kLong),
+                     {.k = k1_, .memory_mb = memory_mb, .farthest = true});
     const int64_t* index = found.indices.data_ptr<int64_t>();
+    const float* farthest = found.farthest.data_ptr<float>();
     near_.reserve(static_cast<size_t>(count_ * (k1_ + 1)));
+    farthest_.reserve(static_cast<size_t>(count_));
     for (int64_t i = 0; i < count_; ++i) {
       near_.push_back(static_cast<int32_t>(i));
       for (int64_t j = 0; j < k1_; ++j) {
         near_.push_back(static_cast<int32_t>(index[i * k1_ + j]));
       }
+      farthest_.push_back(
+          std::max(0.0, 2 - 2 * static_cast<double>(farthest[i])));
     }
-  }
-
-  /// What is nearest to -x is farthest from x.
-  void find_farthest(const Rows& rows, int64_t memory_mb) {
-    farthest_.reserve(static_cast<size_t>(count_));
-    for_each_block(
-        rows, rows_within(memory_mb, 16 * rows.dim()),
-        [&](int64_t, const Tensor& block) {
-          const Tensor opposite =
-              exact_search(-block, rows, {}, {1, memory_mb}).similarities;
-          const float* s = opposite.data_ptr<float>();
-          for (int64_t i = 0; i < block.size(0); ++i) {
-            farthest_.push_back(
-                std::max(0.0, 2 + 2 * static_cast<double>(s[i])));
-          }
-        });
   }
 
   /// R(item, k)
