@@ -27,9 +27,9 @@ struct SearchOptions {
 /// by position in the gallery, lower first. k is cut to N. DataError names a
 /// row that cannot be compared: see longest_row.
 ///
-/// Products are in float32, and those that could be among the k nearest are
-/// summed again in double and rounded once: the order is exact, and the same on
-/// CPU and GPU.
+/// Products only filter (filter_product.h): those that could be among the k
+/// nearest are summed again in double and rounded once. The order is exact, and
+/// the same on CPU and GPU.
 ///
 /// Of a gallery that ranks share or divide (shared_rows.h) each searches its
 /// own items, and all get the same neighbours. All call it with the same

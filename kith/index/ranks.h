@@ -31,8 +31,8 @@ struct RankOptions {
 /// gallery. `excluded` ([Q] int64, or undefined) names the item each
 /// query must not find; -1 for none.
 ///
-/// The ranks are exact: similarities are products in float32, and where their
-/// rounding could matter, the sum is done again in double and rounded to
+/// The ranks are exact: products only filter (filter_product.h), and where what
+/// they are off by could matter, the sum is done again in double and rounded to
 /// float32 once. CPU and GPU give the same ranks. DataError names a row that
 /// has no rank: see longest_row.
 ///

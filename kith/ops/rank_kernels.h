@@ -18,7 +18,7 @@ struct RowPairs {
   float* similarity = nullptr;     ///< [pairs]
 };
 
-/// A block of similarities [queries, items], computed in float32, and the
+/// A block of similarities [queries, items], near the exact ones, and the
 /// wanted items of its queries. Those of query r are offsets[r] to
 /// offsets[r + 1] - 1, the farthest first: by rising similarity, and of equal
 /// ones the later in the gallery first.

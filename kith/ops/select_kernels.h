@@ -12,7 +12,7 @@ namespace kith {
 /// The largest k of a SelectBlock.
 constexpr int64_t kMostSelected = 1024;
 
-/// A block of similarities [queries, items], computed in float32, and the k
+/// A block of similarities [queries, items], near the exact ones, and the k
 /// nearest items that each query has found in the gallery before the block. The
 /// blocks of a gallery follow each other.
 struct SelectBlock {

@@ -68,7 +68,7 @@ TEST_P(HalfProducts, TakeRoundedSlopes) {
 TEST_P(HalfProducts, AreTakenOnAGpu) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
   // Several blocks, the last one of another size; and one block.
-  for (const int64_t count : {600, 250, 12}) {
+  for (const int64_t count : {600, 252, 12}) {
     const RowInput input = unit_batch(count, 96);
     const auto run = [&](const std::string& products, at::Device device,
                          at::ScalarType type) {
