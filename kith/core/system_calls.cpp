@@ -23,6 +23,15 @@ int open_file(const std::string& path, int flags) {
       [&] { return ::open(path.c_str(), flags | O_CLOEXEC, kMode); });
 }
 
+std::filesystem::directory_iterator open_folder(
+    const std::filesystem::path& folder, std::error_code& error) {
+  std::filesystem::directory_iterator first(folder, error);
+  while (error == std::errc::interrupted) {
+    first = std::filesystem::directory_iterator(folder, error);
+  }
+  return first;
+}
+
 void write_all(int descriptor, const void* data, size_t size,
                const std::string& path) {
   const auto* cursor = static_cast<const char*>(data);

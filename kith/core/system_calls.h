@@ -2,7 +2,9 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 namespace kith {
 
@@ -24,6 +26,10 @@ std::string error_text(int code);
 /// open(2), closed in programs that this one starts; below 0, with errno, if it
 /// fails.
 int open_file(const std::string& path, int flags);
+
+/// The first entry of a folder; the end, with the error, if it cannot be read.
+std::filesystem::directory_iterator open_folder(
+    const std::filesystem::path& folder, std::error_code& error);
 
 /// Writes everything, or RunError with the path.
 void write_all(int descriptor, const void* data, size_t size,
