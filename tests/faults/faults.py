@@ -99,7 +99,7 @@ class Trial:
         elif done.returncode == 0 or survives:
             wrong += self.undone(done, "the result differs in")
         else:
-            wrong += self.error_faults(fault, call, path, done)
+            wrong += self.error_faults(fault, path, done)
             wrong += self.files_faults()
             wrong += self.repeat()
         end = "failed" if done.returncode else "survived"
@@ -111,7 +111,7 @@ class Trial:
         left = folders.differences(self.after, folders.snapshot(self.work))
         return [f"{what} {left}"] if left else []
 
-    def error_faults(self, fault, call, path, done):
+    def error_faults(self, fault, path, done):
         error = last_line(done)
         wrong = []
         if done.returncode != 1:
@@ -120,12 +120,9 @@ class Trial:
             wrong.append(f"the error does not say why: {error}")
         if fault == "memory":
             return wrong
-        # A temporary is nothing to its user: its folder must be named. Of many
-        # folders that are listed the first is.
+        # A temporary is nothing to its user: its folder must be named.
         where = pathlib.Path(path)
         name = where.parent.name if hidden(where.name) else where.name
-        if call == "list":
-            name = where.parts[0]
         if name not in done.stderr:
             wrong.append(f"the error does not name {name}: {error}")
         return wrong
