@@ -17,6 +17,7 @@
 #include "kith/core/unknown_name.h"
 #include "kith/core/with_parent.h"
 #include "kith/data/data_set.h"
+#include "kith/ops/no_memory.h"
 #include "kith/run/run_place.h"
 
 namespace {
@@ -180,11 +181,7 @@ extern "C" int kith_main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return fail(1, kNoMemory);
   } catch (const c10::Error& error) {
-    // LibTorch has a type for memory of a GPU alone.
-    const std::string text = error.what_without_backtrace();
-    if (text.find("can't allocate memory") != text.npos) {
-      return fail(1, kNoMemory);
-    }
+    if (kith::is_no_memory(error)) return fail(1, kNoMemory);
     return fail_at_length(1, error.what_without_backtrace());
   } catch (const std::exception& error) {
     return fail(1, error.what());
