@@ -1,5 +1,6 @@
 #include <csignal>
 #include <cstdio>
+#include <new>
 
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
@@ -16,6 +17,7 @@
 #include "kith/core/unknown_name.h"
 #include "kith/core/with_parent.h"
 #include "kith/data/data_set.h"
+#include "kith/ops/no_memory.h"
 #include "kith/run/run_place.h"
 
 namespace {
@@ -97,6 +99,11 @@ constexpr const char* kCheckHint =
     ". 'kith data check' names all such images; kith eval, embed and index "
     "leave them out with --on-broken skip";
 
+constexpr const char* kNoMemory =
+    "not enough memory: the machine, or what it allows this program (ulimit, a "
+    "container), has none left. Close other programs, or give it less to do at "
+    "a time (train.sub_batch, --batch, --memory-mb)";
+
 /// The flags that say where a path of a configuration leads.
 std::string flags_for(const std::string& key) {
   const std::string set = ": --set " + key + "=PATH";
@@ -104,15 +111,8 @@ std::string flags_for(const std::string& key) {
   return set + " (kith train), --data (kith eval) or --images (kith index)";
 }
 
-}  // namespace
-
-/// What launch.cpp calls.
-extern "C" int kith_main(int argc, char** argv) {
-  kith::end_with_parent();
-  kith::remember_arguments(argc, argv);
-  // A file that may not grow (ulimit -f) is an error of the one who writes it.
-  std::signal(SIGXFSZ, SIG_IGN);
-  CLI::App app("kith: train, evaluate and look at image-retrieval embeddings");
+/// Everything that can be typed.
+void add_words(CLI::App& app) {
   app.set_version_flag("--version", version_text,
                        "Versions of kith and what it was built with");
   app.require_subcommand(1);
@@ -123,7 +123,8 @@ extern "C" int kith_main(int argc, char** argv) {
          [](const std::vector<std::string>& files) {
            for (const std::string& file : files) load_plugin(file);
          },
-         "A library with losses or other parts of your own; before the command")
+         "A library with losses or other parts of your own; before the "
+         "command")
       ->type_name("FILE")
       ->allow_extra_args(false);
   kith::install_log();
@@ -145,7 +146,19 @@ extern "C" int kith_main(int argc, char** argv) {
   kith::add_plot(app);
   kith::add_list(app);
   kith::add_completion(app);
+}
+
+}  // namespace
+
+/// What launch.cpp calls.
+extern "C" int kith_main(int argc, char** argv) {
+  kith::end_with_parent();
+  kith::remember_arguments(argc, argv);
+  // A file that may not grow (ulimit -f) is an error of the one who writes it.
+  std::signal(SIGXFSZ, SIG_IGN);
+  CLI::App app("kith: train, evaluate and look at image-retrieval embeddings");
   try {
+    add_words(app);
     app.parse(argc, argv);
     kith::leave_ranks();
     return 0;
@@ -165,7 +178,10 @@ extern "C" int kith_main(int argc, char** argv) {
     return fail(1, std::string(error.what()) + kCheckHint);
   } catch (const kith::MissingPath& error) {
     return fail(1, error.what() + flags_for(error.key()));
+  } catch (const std::bad_alloc&) {
+    return fail(1, kNoMemory);
   } catch (const c10::Error& error) {
+    if (kith::is_no_memory(error)) return fail(1, kNoMemory);
     return fail_at_length(1, error.what_without_backtrace());
   } catch (const std::exception& error) {
     return fail(1, error.what());

@@ -19,6 +19,13 @@ class DataError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A file that is there but cannot be read, for the disk or the network fails.
+/// Who looks whether a file is of some kind must not take it for another.
+class ReadError : public DataError {
+ public:
+  using DataError::DataError;
+};
+
 /// A run that cannot go on (a NaN in the loss, no space left on the disk).
 class RunError : public std::runtime_error {
  public:

@@ -16,16 +16,10 @@
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/system_calls.h"
 
 namespace kith {
 namespace {
-
-// std::strerror is not safe from several threads.
-std::string reason(int code) { return std::generic_category().message(code); }
-
-[[noreturn]] void throw_unwritable(const std::string& path, int code) {
-  throw RunError(path + ": cannot write: " + reason(code));
-}
 
 std::string folder_of(const std::string& path) {
   const auto parent = std::filesystem::path(path).parent_path();
@@ -38,17 +32,9 @@ std::string temporary_name(unsigned serial) {
          ".tmp";
 }
 
-bool is_temporary_name(std::string_view name) {
-  if (!name.starts_with(".kith-") || !name.ends_with(".tmp")) return false;
-  name.remove_prefix(6);
-  name.remove_suffix(4);
-  return !name.empty() && name.find_first_not_of("0123456789-") == name.npos;
-}
-
 // Removes a temporary unless a process is at work on it, which holds its lock.
 void remove_if_abandoned(const std::string& path) {
-  const int file =
-      ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  const int file = open_file(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0) return;
   struct stat opened {};
   struct stat named {};
@@ -74,7 +60,7 @@ void remove_abandoned(const std::string& folder) {
   std::filesystem::directory_iterator entry(folder, error);
   for (; !error && entry != std::filesystem::directory_iterator();
        entry.increment(error)) {
-    if (is_temporary_name(entry->path().filename().string())) {
+    if (is_temporary_file(entry->path().filename().string())) {
       remove_if_abandoned(entry->path().string());
     }
   }
@@ -86,38 +72,30 @@ class TemporaryFile {
   explicit TemporaryFile(const std::string& target) : target_(target) {
     static std::atomic<unsigned> serial{0};
     constexpr int kAttempts = 1000;  // names left behind by a killed process
-    int descriptor = -1;
-    for (int i = 0; i < kAttempts && descriptor < 0; ++i) {
+    for (int i = 0; i < kAttempts && descriptor_ < 0; ++i) {
       path_ = folder_of(target) + "/" + temporary_name(serial++);
-      descriptor =
-          ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-      if (descriptor < 0 && errno != EEXIST) break;
-      if (descriptor >= 0 && !hold(descriptor)) {
-        ::close(std::exchange(descriptor, -1));
+      descriptor_ = open_file(path_, O_WRONLY | O_CREAT | O_EXCL);
+      if (descriptor_ < 0 && errno != EEXIST) break;
+      if (descriptor_ >= 0 && !hold(descriptor_)) {
+        ::close(std::exchange(descriptor_, -1));
       }
     }
-    if (descriptor < 0) throw_unwritable(target, errno);
-    file_ = ::fdopen(descriptor, "wb");
-    if (file_ == nullptr) {
-      const int code = errno;
-      ::close(descriptor);
-      ::unlink(path_.c_str());
-      throw_unwritable(target, code);
-    }
+    if (descriptor_ < 0) throw_unwritable(target, errno);
   }
 
+  // What close() says does not matter: a file that counts is synced.
   ~TemporaryFile() {
-    if (file_ != nullptr) std::fclose(file_);
+    ::close(descriptor_);
     if (!committed_) ::unlink(path_.c_str());
   }
 
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
-  std::FILE* file() const { return file_; }
+  int descriptor() const { return descriptor_; }
 
   void commit() {
-    if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) {
+    if (uninterrupted([&] { return ::fsync(descriptor_); }) != 0) {
       throw_unwritable(target_, errno);
     }
     // Before it is closed: without its lock it could be taken for abandoned.
@@ -125,9 +103,6 @@ class TemporaryFile {
       throw_unwritable(target_, errno);
     }
     committed_ = true;
-    if (std::fclose(std::exchange(file_, nullptr)) != 0) {
-      throw_unwritable(target_, errno);
-    }
   }
 
  private:
@@ -142,17 +117,17 @@ class TemporaryFile {
 
   const std::string& target_;
   std::string path_;
-  std::FILE* file_ = nullptr;
+  int descriptor_ = -1;
   bool committed_ = false;
 };
 
 // Makes the rename durable. A folder that cannot be opened or synced by its
 // nature (no read permission, a file system without the call) is let pass.
 void sync_folder(const std::string& path) {
-  const int descriptor =
-      ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int descriptor = open_file(folder_of(path), O_RDONLY | O_DIRECTORY);
   if (descriptor < 0) return;
-  const int code = ::fsync(descriptor) == 0 ? 0 : errno;
+  const bool synced = uninterrupted([&] { return ::fsync(descriptor); }) == 0;
+  const int code = synced ? 0 : errno;
   ::close(descriptor);
   if (code != 0 && code != EINVAL && code != ENOTSUP) {
     throw_unwritable(path, code);
@@ -171,9 +146,12 @@ void refuse_special_target(const std::string& path) {
 
 FileReader::FileReader(const std::string& path) : path_(path) {
   // O_NONBLOCK: opening a pipe must fail below, not wait for a writer.
-  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  descriptor_ = open_file(path, O_RDONLY | O_NONBLOCK);
   if (descriptor_ < 0) {
-    throw DataError(path + ": cannot open: " + reason(errno));
+    const int code = errno;
+    const std::string text = path + ": cannot open: " + error_text(code);
+    if (code == ENOENT || code == ENOTDIR) throw DataError(text);
+    throw ReadError(text);
   }
   struct stat info {};
   const bool regular =
@@ -210,10 +188,11 @@ void FileReader::read_at(uint64_t offset, void* out, size_t size) const {
   auto* cursor = static_cast<char*>(out);
   while (size > 0) {
     constexpr size_t kMaxChunk = size_t{1} << 30;  // Linux stops below 2 GiB
-    const ssize_t got = ::pread(descriptor_, cursor, std::min(size, kMaxChunk),
-                                static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw DataError(path_ + ": cannot read: " + reason(errno));
+    const ssize_t got = uninterrupted([&] {
+      return ::pread(descriptor_, cursor, std::min(size, kMaxChunk),
+                     static_cast<off_t>(offset));
+    });
+    if (got < 0) throw ReadError(path_ + ": cannot read: " + error_text(errno));
     if (got == 0) throw DataError(path_ + ": became shorter while being read");
     cursor += got;
     offset += static_cast<uint64_t>(got);
@@ -234,24 +213,45 @@ std::string read_file(const std::string& path, uint64_t max_bytes) {
 }
 
 void FileWriter::write(const void* data, size_t size) {
-  if (size > 0 && std::fwrite(data, 1, size, file_) != size) {
-    throw_unwritable(path_, errno);
+  constexpr size_t kBufferBytes = size_t{1} << 16;
+  if (size > kBufferBytes) {
+    flush();
+    write_all(descriptor_, data, size, path_);
+    return;
   }
+  buffer_.append(static_cast<const char*>(data), size);
+  if (buffer_.size() >= kBufferBytes) flush();
 }
 
 void FileWriter::write_over(int64_t offset, const void* data, size_t size) {
-  if (::fseeko(file_, offset, SEEK_SET) != 0) throw_unwritable(path_, errno);
-  write(data, size);
-  if (::fseeko(file_, 0, SEEK_END) != 0) throw_unwritable(path_, errno);
+  flush();
+  if (::lseek(descriptor_, offset, SEEK_SET) < 0) {
+    throw_unwritable(path_, errno);
+  }
+  write_all(descriptor_, data, size, path_);
+  if (::lseek(descriptor_, 0, SEEK_END) < 0) throw_unwritable(path_, errno);
+}
+
+void FileWriter::flush() {
+  write_all(descriptor_, buffer_.data(), buffer_.size(), path_);
+  buffer_.clear();
 }
 
 void write_file(const std::string& path, std::string_view contents) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) throw_unwritable(path, errno);
-  const size_t written = std::fwrite(contents.data(), 1, contents.size(), file);
-  const int write_error = errno;
-  if (std::fclose(file) != 0) throw_unwritable(path, errno);
-  if (written != contents.size()) throw_unwritable(path, write_error);
+  int descriptor = open_file(path, O_WRONLY | O_CREAT | O_TRUNC);
+  if (descriptor < 0) throw_unwritable(path, errno);
+  try {
+    write_all(descriptor, contents.data(), contents.size(), path);
+    // The kernel has closed it, whatever it says; but an interruption says
+    // nothing of the data.
+    if (::close(std::exchange(descriptor, -1)) != 0 && errno != EINTR) {
+      throw_unwritable(path, errno);
+    }
+  } catch (const RunError&) {
+    if (descriptor >= 0) ::close(descriptor);
+    ::unlink(path.c_str());
+    throw;
+  }
 }
 
 void write_file_atomically(const std::string& path,
@@ -259,8 +259,9 @@ void write_file_atomically(const std::string& path,
   refuse_special_target(path);
   remove_abandoned(folder_of(path));
   TemporaryFile temporary(path);
-  FileWriter writer(temporary.file(), path);
+  FileWriter writer(temporary.descriptor(), path);
   fill(writer);
+  writer.flush();
   temporary.commit();
   sync_folder(path);
 }
@@ -268,6 +269,13 @@ void write_file_atomically(const std::string& path,
 void write_file_atomically(const std::string& path, std::string_view contents) {
   write_file_atomically(path,
                         [&](FileWriter& writer) { writer.write(contents); });
+}
+
+bool is_temporary_file(std::string_view name) {
+  if (!name.starts_with(".kith-") || !name.ends_with(".tmp")) return false;
+  name.remove_prefix(6);
+  name.remove_suffix(4);
+  return !name.empty() && name.find_first_not_of("0123456789-") == name.npos;
 }
 
 }  // namespace kith

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -13,7 +12,8 @@ namespace kith {
 /// seen when it was opened. Reading is const and safe from several threads.
 class FileReader {
  public:
-  /// DataError if the file is missing, unreadable or not a regular file.
+  /// DataError if the file is missing or not a regular file, ReadError if it is
+  /// there but cannot be opened.
   explicit FileReader(const std::string& path);
   ~FileReader();
   FileReader(FileReader&& other) noexcept;
@@ -24,7 +24,8 @@ class FileReader {
   const std::string& path() const { return path_; }
   uint64_t size() const { return size_; }
 
-  /// Fills out[0, size); DataError if the file does not hold these bytes.
+  /// Fills out[0, size); DataError if the file does not hold these bytes,
+  /// ReadError if they cannot be read.
   void read_at(uint64_t offset, void* out, size_t size) const;
 
  private:
@@ -37,11 +38,12 @@ class FileReader {
 /// max_bytes (checked before anything is allocated).
 std::string read_file(const std::string& path, uint64_t max_bytes);
 
-/// Buffered sink handed to the callback of write_file_atomically.
+/// Buffered sink handed to the callback of write_file_atomically. A call of the
+/// system that a signal interrupts is made again, here as everywhere below.
 class FileWriter {
  public:
-  FileWriter(std::FILE* file, const std::string& path)
-      : file_(file), path_(path) {}
+  FileWriter(int descriptor, const std::string& path)
+      : descriptor_(descriptor), path_(path) {}
 
   /// RunError with the path and the reason, e.g. no space left on device.
   void write(const void* data, size_t size);
@@ -51,14 +53,18 @@ class FileWriter {
   /// that is known only at the end; the next write() goes to the end again.
   void write_over(int64_t offset, const void* data, size_t size);
 
+  /// Hands the system what is still in the buffer.
+  void flush();
+
  private:
-  std::FILE* file_;
+  int descriptor_;
   const std::string& path_;
+  std::string buffer_;
 };
 
 /// Writes a file without the care of write_file_atomically: for many small
 /// files that can be made again, such as the images of a generated data set.
-/// RunError with the path and the reason.
+/// RunError with the path and the reason; then there is no file.
 void write_file(const std::string& path, std::string_view contents);
 
 /// Replaces `path` as a whole or not at all, even across a power cut: `fill`
@@ -71,5 +77,9 @@ void write_file_atomically(const std::string& path,
 
 /// The same for contents already in memory.
 void write_file_atomically(const std::string& path, std::string_view contents);
+
+/// Whether a file is such a temporary, perhaps left by a process that was
+/// killed.
+bool is_temporary_file(std::string_view name);
 
 }  // namespace kith

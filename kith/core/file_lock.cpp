@@ -12,6 +12,7 @@
 
 #include "kith/core/error.h"
 #include "kith/core/log.h"
+#include "kith/core/system_calls.h"
 #include "kith/core/timer.h"
 
 namespace kith {
@@ -34,7 +35,10 @@ std::string made_folder(const std::string& folder) {
 }  // namespace
 
 FileLock::FileLock(const std::string& path)
-    : path_(path), file_(::open(path.c_str(), O_RDWR | O_CREAT, 0644)) {
+    : path_(path), file_(uninterrupted([&] {
+        // Children that are started meanwhile inherit it.
+        return ::open(path.c_str(), O_RDWR | O_CREAT, 0644);
+      })) {
   if (file_ < 0) {
     throw RunError(path + ": cannot be written: " + std::strerror(errno));
   }

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "kith/core/error.h"
+#include "kith/core/system_calls.h"
 
 namespace kith {
 
@@ -36,7 +37,7 @@ bool is_file(const fs::path& path) {
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
-  fs::directory_iterator entry(folder, error);
+  fs::directory_iterator entry = open_folder(folder, error);
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     names.push_back(entry->path().filename().string());
   }

@@ -5,8 +5,11 @@
 #include <filesystem>
 #include <iterator>
 #include <string_view>
+#include <system_error>
+#include <vector>
 
 #include "kith/core/error.h"
+#include "kith/core/system_calls.h"
 
 namespace kith {
 namespace {
@@ -32,19 +35,24 @@ bool is_image_file(const std::string& path) {
 
 ImageFiles find_image_files(const std::string& folder) {
   ImageFiles found;
-  try {
-    for (auto it = fs::recursive_directory_iterator(folder);
-         it != fs::recursive_directory_iterator(); ++it) {
-      if (is_hidden(it->path())) {
-        it.disable_recursion_pending();
-      } else if (!it->is_directory()) {
-        auto& files =
-            is_image_file(it->path().string()) ? found.images : found.ignored;
-        files.push_back(it->path().string());
+  // Not a recursive iterator, whose error does not say which folder it is of.
+  for (std::vector<fs::path> open = {folder}; !open.empty();) {
+    const fs::path place = open.back();
+    open.pop_back();
+    std::error_code error;
+    std::error_code unknown;  // who reads that file says what is wrong with it
+    for (auto it = open_folder(place, error);
+         !error && it != fs::directory_iterator(); it.increment(error)) {
+      if (is_hidden(it->path())) continue;
+      if (it->is_directory(unknown)) {
+        if (!it->is_symlink(unknown)) open.push_back(it->path());
+        continue;
       }
+      auto& files =
+          is_image_file(it->path().string()) ? found.images : found.ignored;
+      files.push_back(it->path().string());
     }
-  } catch (const fs::filesystem_error& error) {
-    throw DataError(folder + ": " + error.code().message());
+    if (error) throw DataError(place.string() + ": " + error.message());
   }
   std::sort(found.images.begin(), found.images.end());
   std::sort(found.ignored.begin(), found.ignored.end());
@@ -53,15 +61,15 @@ ImageFiles find_image_files(const std::string& folder) {
 
 std::vector<std::string> sub_folders(const std::string& folder) {
   std::vector<std::string> names;
-  try {
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      if (entry.is_directory() && !is_hidden(entry.path())) {
-        names.push_back(entry.path().filename().string());
-      }
+  std::error_code error;
+  for (auto it = open_folder(folder, error);
+       !error && it != fs::directory_iterator(); it.increment(error)) {
+    std::error_code unknown;
+    if (it->is_directory(unknown) && !is_hidden(it->path())) {
+      names.push_back(it->path().filename().string());
     }
-  } catch (const fs::filesystem_error& error) {
-    throw DataError(folder + ": " + error.code().message());
   }
+  if (error) throw DataError(folder + ": " + error.message());
   std::sort(names.begin(), names.end());
   return names;
 }

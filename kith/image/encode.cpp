@@ -1,9 +1,11 @@
 #include "kith/image/encode.h"
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio>  // jpeglib.h needs it
 #include <cstdlib>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -143,9 +145,8 @@ std::string size_text(const Image& image) {
 std::vector<uint8_t> encode_png(const Image& image) {
   check_encodable(image);
   PngEncoder encoder;
-  if (!encoder.encode(image)) {
-    throw RunError("cannot encode a PNG of " + size_text(image));
-  }
+  // All else that could go wrong has been checked.
+  if (!encoder.encode(image)) throw std::bad_alloc();
   return encoder.take();
 }
 
@@ -158,10 +159,13 @@ void write_png(const std::string& path, const Image& image) {
 std::vector<uint8_t> encode_jpeg(const Image& image, int quality) {
   check_encodable(image);
   KITH_ASSERT(quality >= 1 && quality <= 100);
-  JpegEncoder encoder;
-  if (!encoder.encode(image, quality)) {
-    throw RunError("cannot encode a JPEG of " + size_text(image));
+  if (std::max(image.width, image.height) > JPEG_MAX_DIMENSION) {
+    throw RunError("cannot encode a JPEG of " + size_text(image) +
+                   ": its sides have at most " +
+                   std::to_string(JPEG_MAX_DIMENSION) + " pixels");
   }
+  JpegEncoder encoder;
+  if (!encoder.encode(image, quality)) throw std::bad_alloc();
   return encoder.bytes();
 }
 

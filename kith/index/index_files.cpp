@@ -117,6 +117,8 @@ void settle_index(const std::string& index) {
     IndexRecord record;
     try {
       record = read_index_record(record_path(index));
+    } catch (const ReadError&) {
+      throw;
     } catch (const DataError&) {
       return;  // which data it means is not known: all stay
     }

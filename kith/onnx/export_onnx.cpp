@@ -9,6 +9,7 @@
 #include "kith/core/log.h"
 #include "kith/onnx/make_graph.h"
 #include "kith/onnx/recording.h"
+#include "kith/ops/no_memory.h"
 
 namespace kith {
 
@@ -229,6 +230,7 @@ OnnxModel onnx_model(EmbeddingNet& net, const OnnxOptions& options,
     } catch (const ConfigError& error) {
       reason = error.what();
     } catch (const c10::Error& error) {
+      if (is_no_memory(error)) throw;
       reason = error.what_without_backtrace();
     }
     log_info("the model takes pictures of " + std::to_string(size.width) +

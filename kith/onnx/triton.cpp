@@ -60,7 +60,7 @@ bool has_only(const fs::path& folder, const std::vector<std::string>& allowed) {
   const std::vector<std::string> names = names_in(folder);
   return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
     return std::find(allowed.begin(), allowed.end(), name) != allowed.end() ||
-           (name.starts_with(".kith-") && name.ends_with(".tmp"));
+           is_temporary_file(name);
   });
 }
 

@@ -243,6 +243,8 @@ bool is_saved_model(const std::string& path) {
   if (!is_file(path)) return false;
   try {
     return SafetensorsFile(path).metadata().contains(kExportKey);
+  } catch (const ReadError&) {
+    throw;
   } catch (const DataError&) {  // a file of another kind
     return false;
   }

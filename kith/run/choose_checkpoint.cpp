@@ -39,6 +39,8 @@ void read_point(ChosenCheckpoint& chosen) {
     chosen.step = count_of(state.at("step"));
     chosen.within_epoch = count_of(field(state, "step_in_epoch")) > 0;
   } catch (const OrderedJson::exception&) {  // it is not known
+  } catch (const ReadError&) {
+    throw;
   } catch (const DataError&) {  // who loads the weights says what is wrong
   }
 }

@@ -1,16 +1,13 @@
 #include "kith/run/event_file.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 
 #include <unistd.h>
 
-#include "kith/core/error.h"
+#include "kith/core/path.h"
 #include "kith/io/crc32c.h"
 
 namespace kith {
@@ -51,10 +48,8 @@ int64_t seconds_for_name(const std::string& folder) {
   constexpr int64_t kDay = 86400;
   const auto now = static_cast<int64_t>(wall_time());
   int64_t seconds = now;
-  std::error_code missing;  // is told when the file is opened
-  for (const auto& entry :
-       std::filesystem::directory_iterator(folder, missing)) {
-    const std::string name = entry.path().filename().string();
+  if (!is_folder(folder)) return now;  // is told when the file is opened
+  for (const std::string& name : kith::names_in(folder)) {
     if (!name.starts_with(kPrefix)) continue;
     int64_t taken = 0;
     std::from_chars(name.data() + std::strlen(kPrefix),
@@ -75,11 +70,8 @@ ProtoMessage make_event(int64_t step) {
 
 EventFile::EventFile(const std::string& folder, int64_t first_step)
     : path_(folder + "/" + kPrefix + std::to_string(seconds_for_name(folder)) +
-            "." + host_name() + "." + std::to_string(::getpid())) {
-  file_.reset(std::fopen(path_.c_str(), "wb"));
-  if (!file_) {
-    throw RunError(path_ + ": cannot be written: " + std::strerror(errno));
-  }
+            "." + host_name() + "." + std::to_string(::getpid())),
+      file_(path_, GrowingFile::Start::kEmpty) {
   ProtoMessage version;
   version.add_double(event::kWallTime, wall_time());
   version.add_bytes(event::kFileVersion, kVersion);
@@ -100,13 +92,8 @@ void EventFile::write(int64_t step, const EventSummary& summary) {
 /// A record is its length, the CRC of that, its bytes, and the CRC of these.
 void EventFile::write_record(const std::string& data) {
   const std::string length = little_endian(data.size(), 8);
-  const std::string record = length + little_endian(masked_crc32c(length), 4) +
-                             data + little_endian(masked_crc32c(data), 4);
-  if (std::fwrite(record.data(), 1, record.size(), file_.get()) !=
-          record.size() ||
-      std::fflush(file_.get()) != 0) {
-    throw RunError(path_ + ": cannot be written: " + std::strerror(errno));
-  }
+  file_.append(length + little_endian(masked_crc32c(length), 4) + data +
+               little_endian(masked_crc32c(data), 4));
 }
 
 }  // namespace kith

@@ -1,10 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
-#include <memory>
 #include <string>
 
+#include "kith/core/growing_file.h"
 #include "kith/run/event_summary.h"
 
 namespace kith {
@@ -31,11 +30,8 @@ class EventFile {
  private:
   void write_record(const std::string& data);
 
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
   std::string path_;
-  std::unique_ptr<std::FILE, Close> file_;
+  GrowingFile file_;
 };
 
 }  // namespace kith

@@ -21,8 +21,8 @@ std::string previous_checkpoint(const std::string& path) {
 void keep_previous_checkpoint(const std::string& path) {
   if (!path_exists(path)) return;
   const std::string previous = previous_checkpoint(path);
+  remove_file(previous);
   std::error_code failed;
-  fs::remove(previous, failed);
   // A second name for it: there is a last checkpoint at any moment.
   fs::create_hard_link(path, previous, failed);
   if (failed) {  // a file system without such names

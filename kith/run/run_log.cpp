@@ -1,8 +1,6 @@
 #include "kith/run/run_log.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <string_view>
 
 #include "kith/core/error.h"
@@ -196,16 +194,12 @@ int64_t Phases::peak_bytes() const {
 }
 
 RunLog::RunLog(const std::string& path, int64_t last_step, int64_t last_eval,
-               int64_t last_test)
-    : path_(path) {
+               int64_t last_test) {
   if (path_exists(path)) {
     write_file_atomically(path, kept_lines(read_file(path, kMaxLogBytes),
                                            {last_step, last_eval, last_test}));
   }
-  file_.reset(std::fopen(path.c_str(), "ab"));
-  if (!file_) {
-    throw RunError(path + ": cannot be written: " + std::strerror(errno));
-  }
+  file_.emplace(path, GrowingFile::Start::kAtEnd);
 }
 
 void RunLog::write(const StepRecord& r) {
@@ -251,13 +245,7 @@ void RunLog::write(const TestPoint& test, double seconds) {
                  .dump());
 }
 
-void RunLog::write_line(const std::string& line) {
-  const std::string text = line + "\n";
-  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() ||
-      std::fflush(file_.get()) != 0) {
-    throw RunError(path_ + ": cannot be written: " + std::strerror(errno));
-  }
-}
+void RunLog::write_line(const std::string& line) { file_->append(line + "\n"); }
 
 LoggedEval logged(const RunPoint& point, double seconds) {
   LoggedEval eval;

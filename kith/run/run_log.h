@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <limits>
 #include <map>
 #include <memory>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "kith/core/growing_file.h"
 #include "kith/run/run_metrics.h"
 
 namespace kith {
@@ -71,11 +71,7 @@ class RunLog {
  private:
   void write_line(const std::string& line);
 
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::string path_;
-  std::unique_ptr<std::FILE, Close> file_;
+  std::optional<GrowingFile> file_;
 };
 
 /// A step as log.jsonl has it. Numbers by phase are in the order of

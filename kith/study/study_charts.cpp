@@ -84,6 +84,8 @@ ByEpoch loss_by_epoch(const StudyResults& results, const Labels& labels,
         sum += step.loss;
         ++count;
       }
+    } catch (const ReadError&) {
+      throw;
     } catch (const DataError&) {
       continue;
     }

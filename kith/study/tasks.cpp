@@ -66,6 +66,8 @@ bool folds_scored(const std::string& folder, int64_t folds) {
   }
   try {
     return read_run_metrics(run.metrics()).trained == marks;
+  } catch (const ReadError&) {
+    throw;
   } catch (const DataError&) {  // damaged
     return false;
   }

@@ -116,8 +116,7 @@ NamedTensors head_tensors(EmbeddingNet& net) {
 
 bool is_own_file(const std::string& name) {
   return name == kConfig || name == kExportedWeights || name == kHead ||
-         name == kCard ||
-         (name.starts_with(".kith-") && name.ends_with(".tmp"));
+         name == kCard || is_temporary_file(name);
 }
 
 }  // namespace
@@ -154,6 +153,8 @@ bool is_huggingface_export(const std::string& folder) {
     const SafetensorsFile file(weights.string());
     return file.metadata().contains(kVersionKey) &&
            !is_saved_model(weights.string());
+  } catch (const ReadError&) {
+    throw;
   } catch (const DataError&) {
     return false;
   }

@@ -33,8 +33,7 @@ constexpr const char* kOnnxData = "model.onnx.data";
 bool is_export_file(const std::string& name) {
   return name == kExportedWeights || name == kModelJson ||
          name == kPreprocessing || name == kReadme || name == kOnnx ||
-         name == kOnnxData ||
-         (name.starts_with(".kith-") && name.ends_with(".tmp"));
+         name == kOnnxData || is_temporary_file(name);
 }
 
 constexpr int kFormatVersion = 1;

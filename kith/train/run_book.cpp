@@ -149,9 +149,10 @@ void RunBook::begin() {
   }
   // Of a run that is extended: it is not finished any more.
   remove_file(folder_.metrics());
-  if (state_.changes.size() == known_changes_) return;
-  // After config.yaml: who is killed in between finds the changes once more.
-  save_last();
+  if (state_.changes.empty()) return;
+  // After config.yaml: who is killed in between finds the changes once more,
+  // and after it the checkpoint has them.
+  if (state_.changes.size() > known_changes_) save_last();
   write_run_changes(folder_.changes(), state_.changes);
 }
 

@@ -1,11 +1,14 @@
 #include "kith/use/export_run.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "kith/core/error.h"
+#include "kith/core/file.h"
 #include "kith/core/log.h"
 #include "kith/core/path.h"
 #include "kith/onnx/triton.h"
@@ -26,7 +29,9 @@ void check_export_folder(const ExportRunOptions& options,
   if (!is_folder(options.out)) {
     throw ConfigError(out + ": is a file; give a folder");
   }
-  if (names_in(options.out).empty()) return;
+  const std::vector<std::string> names = names_in(options.out);
+  // A process that was killed may have come no further than a temporary.
+  if (std::all_of(names.begin(), names.end(), is_temporary_file)) return;
   const bool is_earlier = options.triton ? is_triton_model(options.out)
                           : options.huggingface
                               ? is_huggingface_export(options.out)

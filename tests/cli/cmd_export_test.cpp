@@ -111,6 +111,13 @@ TEST_F(ExportCommand, TakesNoOtherNetworkForTheBest) {
   EXPECT_TRUE(fs::exists(bare + "/model.json"));
 }
 
+TEST_F(ExportCommand, TakesAFolderInWhichOneWasKilledAtOnce) {
+  fs::create_directories(out("killed"));
+  folder_->write("killed/.kith-1-0.tmp", "half");
+  expect_success({"export", run(), "--out", out("killed")});
+  EXPECT_FALSE(fs::exists(out("killed") + "/.kith-1-0.tmp"));
+}
+
 TEST_F(ExportCommand, WritesToAPathThatIsNotUtf8) {
   const ProgramResult result =
       expect_success({"export", run(), "--out", out("bad\xff"), "--json"});

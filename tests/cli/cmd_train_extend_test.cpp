@@ -72,6 +72,27 @@ TEST_F(ExtendedTraining, GoesOnAndItsPageSaysSo) {
                                         "eval.every 0 → 1"));
 }
 
+// The checkpoint has the change by then.
+TEST_F(ExtendedTraining, NotesTheChangeWhenItWasStoppedBeforeTheNote) {
+  const std::string note = run_ + "/changes.json";
+  std::filesystem::create_directories(note);
+  const auto longer = resume({"--set", "train.epochs=3"});
+  expect_failure(1, longer, {note, "not a regular file"});
+  std::filesystem::remove(note);
+  expect_success(longer);
+  const auto changes = nlohmann::json::parse(contents(note));
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].at("key"), "train.epochs");
+}
+
+TEST_F(ExtendedTraining, SaysWhyTheOldCheckpointCannotGo) {
+  const std::string old = run_ + "/checkpoints/last.previous.safetensors";
+  std::filesystem::remove(old);
+  std::filesystem::create_directories(old + "/x");
+  expect_failure(1, resume({"--set", "train.epochs=3"}),
+                 {old, "cannot be removed", "Directory not empty"});
+}
+
 TEST_F(ExtendedTraining, RefusesWhatChangesItsMeaning) {
   expect_failure(2, resume({"--set", "loss.t2=0.5"}),
                  {"'loss.t2' differs", run_ + "/config.yaml", "is 0.5",

@@ -8,7 +8,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include "kith/core/file_lock.h"
 #include "kith/io/safetensors.h"
 #include "tests/cli/run_program.h"
 #include "tests/cli/tiny_run.h"
@@ -88,6 +90,22 @@ TEST(TrainCommand, KilledAndResumedItEndsInTheSameBytes) {
   expect_success(arguments(config, broken, true));
   EXPECT_EQ(contents(broken + "/metrics.json"),
             contents(whole + "/metrics.json"));
+}
+
+TEST(TrainCommand, IsRefusedWhereAnotherIsAtWork) {
+  const TempDir folder;
+  const std::string config = folder.write("tiny.yaml", kTinyConfig);
+  const std::string run = folder.file("run");
+  const std::string holder =
+      "another kith train (process " + std::to_string(::getpid()) + ")";
+  {
+    const FolderLock lock(run, "kith train");
+    expect_failure(1, train_arguments(config, run), {run, holder});
+    expect_failure(1, {"train", "--resume", "--out", run}, {run});
+  }
+  expect_success(train_arguments(config, run));
+  const FolderLock lock(run, "kith train");
+  expect_failure(1, {"train", "--resume", "--out", run}, {run, holder});
 }
 
 /// Exit codes are those that a shell has for a program that a signal ended.

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "kith/core/error.h"
+#include "kith/core/growing_file.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/temp_dir.h"
@@ -148,16 +149,71 @@ TEST(WriteFile, RefusesFolderAndDevice) {
                          "/dev/null", "not a regular file");
 }
 
-// A full disk shows on the write or only on the flush.
+// A full disk shows when the buffer is full, or at the end.
 TEST(FileWriter, ReportsNoSpace) {
-  std::FILE* full = std::fopen("/dev/full", "wb");
-  if (full == nullptr) GTEST_SKIP() << "no /dev/full here";
-  std::setvbuf(full, nullptr, _IONBF, 0);
+  const int full = ::open("/dev/full", O_WRONLY);
+  if (full < 0) GTEST_SKIP() << "no /dev/full here";
   const std::string path = "out.bin";
   FileWriter writer(full, path);
-  expect_error<RunError>([&] { writer.write("x"); }, path,
+  expect_error<RunError>([&] { writer.write(std::string(1 << 17, 'x')); }, path,
                          "No space left on device");
-  std::fclose(full);
+  writer.write("x");
+  expect_error<RunError>([&] { writer.flush(); }, path,
+                         "No space left on device");
+  ::close(full);
+}
+
+TEST(FileWriter, WritesOverWhatIsStillInItsBuffer) {
+  const TempDir dir;
+  const std::string path = dir.file("x");
+  write_file_atomically(path, [](FileWriter& writer) {
+    writer.write("0000");
+    writer.write_over(1, "12", 2);
+    writer.write(std::string(1 << 17, 'x'));
+    writer.write("end");
+  });
+  const std::string found = read_file(path, 1 << 18);
+  EXPECT_EQ(found.size(), (1u << 17) + 7);
+  EXPECT_EQ(found.substr(0, 5), "0120x");
+  EXPECT_TRUE(found.ends_with("xend"));
+}
+
+TEST(WriteFile, NamesPathAndReasonOfASimpleFile) {
+  const TempDir dir;
+  expect_error<RunError>([&] { write_file(dir.file("no/x"), "x"); }, "no/x",
+                         "No such file or directory");
+  write_file(dir.file("x"), "x");
+  EXPECT_EQ(read_file(dir.file("x"), 10), "x");
+}
+
+TEST(GrowingFile, HasWhatWasAppended) {
+  const TempDir dir;
+  const std::string path = dir.write("x", "old ");
+  GrowingFile file(path, GrowingFile::Start::kAtEnd);
+  file.append("new ");
+  EXPECT_EQ(read_file(path, 100), "old new ");
+  const GrowingFile empty(path, GrowingFile::Start::kEmpty);
+  EXPECT_EQ(read_file(path, 100), "");
+  file.append("more");
+  EXPECT_EQ(read_file(path, 100), "more");
+  expect_error<RunError>(
+      [&] { GrowingFile(dir.file("no/x"), GrowingFile::Start::kEmpty); },
+      "no/x", "No such file or directory");
+}
+
+TEST(FileReader, TellsWhatIsMissingFromWhatCannotBeRead) {
+  const TempDir dir;
+  EXPECT_THROW(FileReader(dir.file("none")), DataError);
+  try {
+    const FileReader none(dir.file("none"));
+  } catch (const ReadError& error) {
+    ADD_FAILURE() << error.what();
+  } catch (const DataError&) {
+  }
+  // More links than a name may have: as unreadable as on a broken disk.
+  fs::create_symlink(dir.file("loop"), dir.file("loop"));
+  expect_error<ReadError>([&] { FileReader(dir.file("loop")); }, "loop",
+                          "cannot open");
 }
 
 // What a process that was killed has left is removed; not what one is at work

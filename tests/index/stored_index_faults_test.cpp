@@ -74,10 +74,9 @@ int fsync(int file) {
   return fails() ? -1 : real(file);
 }
 
-size_t fwrite(const void* data, size_t size, size_t count, FILE* file) {
-  static const auto real =
-      next<size_t (*)(const void*, size_t, size_t, FILE*)>("fwrite");
-  return fails() ? 0 : real(data, size, count, file);
+ssize_t write(int file, const void* data, size_t size) {
+  static const auto real = next<ssize_t (*)(int, const void*, size_t)>("write");
+  return fails() ? -1 : real(file, data, size);
 }
 
 }  // extern "C"
