@@ -5,8 +5,8 @@
 
 #include "kith/core/torch_compat.h"
 #include "kith/index/products.h"
-#include "kith/ops/half_product.h"
 #include "kith/ops/gpu.h"
+#include "kith/ops/half_product.h"
 #include "kith/ops/split_kernels.h"
 
 namespace kith {
