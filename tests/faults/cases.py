@@ -99,7 +99,7 @@ CASES = {
     "index-export": Case(["index", "i.faiss", "--export", "shards",
                           "--shard-rows", "4", *CPU], INDEX,
                          emptied="shards"),
-    "search": Case([*SEARCH, "--html", "found.html"], INDEX),
+    "search": Case([*SEARCH, "--html", "found.html"], INDEX, warns=True),
     "report": Case(["report", "run", *CPU], ["run"], warns=True),
     "sweep": Case(["sweep", "study.yaml", "--out", "study", *CPU],
                   ["study.yaml"], every=6),
