@@ -1,10 +1,13 @@
 """The commands whose faults are tried, on data that train in a moment."""
 
+import concurrent.futures
 import dataclasses
 import os
 import pathlib
 import shutil
 import subprocess
+import tempfile
+import threading
 
 TRAIN = """\
 data: {name: glyphs, classes: 4, per_class: 4}
@@ -131,6 +134,50 @@ class Program:
             raise SystemExit(f"kith {' '.join(arguments)}: exit code "
                              f"{done.returncode}\n{done.stderr}")
         return done
+
+
+def parsed(parser, known):
+    """The flags; behind those of the parser come commands that are known."""
+    parser.add_argument("commands", nargs="*", metavar="COMMAND",
+                        help=f"by default all: {', '.join(known)}")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    flags = parser.parse_intermixed_args()
+    if not os.access(flags.program, os.X_OK):
+        parser.error(f"{flags.program} is no program: build kith first")
+    for name in flags.commands:
+        if name not in known:
+            parser.error(f"no command {name!r} is tried, only "
+                         f"{', '.join(known)}")
+    return flags
+
+
+def side_by_side(jobs, names, what, work):
+    """Calls work(name, folder, tell), which gives how many of `what` it tried
+    and how many were bad. Returns the exit code."""
+    lock = threading.Lock()
+
+    def tell(text):
+        with lock:
+            print(text, flush=True)
+
+    # In memory, where there is room for that: a disk waits at every fsync.
+    parent = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    root = pathlib.Path(tempfile.mkdtemp(prefix="kith-faults-", dir=parent))
+
+    def one(name):
+        try:
+            return work(name, root / name, tell)
+        finally:
+            shutil.rmtree(root / name, ignore_errors=True)
+
+    try:
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            found = list(pool.map(one, names))
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+    bad = sum(each[1] for each in found)
+    print(f"all: {sum(each[0] for each in found)} {what}, {bad} bad")
+    return 1 if bad else 0
 
 
 def make_base(program, base, names):

@@ -9,13 +9,9 @@ must not be noticed at all.
 """
 
 import argparse
-import concurrent.futures
-import os
 import pathlib
 import shutil
 import sys
-import tempfile
-import threading
 
 import cases
 import folders
@@ -194,16 +190,19 @@ def arguments():
         description=__doc__.splitlines()[0], usage="scripts/faults PROGRAM "
         "[--every K] [--quick] [--faults NAME,...] [--jobs N] [COMMAND ...]")
     parser.add_argument("program", help="build/release/kith")
-    parser.add_argument("commands", nargs="*", metavar="COMMAND",
-                        help=f"by default all: {', '.join(cases.CASES)}")
     parser.add_argument("--every", type=int, default=1, metavar="K",
                         help="only each K-th call")
     parser.add_argument("--quick", action="store_true",
                         help="the short part that CTest runs")
     parser.add_argument("--faults", default=",".join(PASSES),
                         help="of " + ", ".join(PASSES))
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    return parser.parse_intermixed_args()
+    flags = cases.parsed(parser, cases.CASES)
+    flags.faults = flags.faults.split(",")
+    for name in flags.faults:
+        if name not in PASSES:
+            parser.error(f"there is no fault {name!r}, only "
+                         f"{', '.join(PASSES)}")
+    return flags
 
 
 def main():
@@ -212,38 +211,22 @@ def main():
     tools = pathlib.Path(program.path).parent / "tests/faults"
     names = flags.commands or [name for name, case in cases.CASES.items()
                                if case.quick or not flags.quick]
-    lock = threading.Lock()
 
-    def tell(text):
-        with lock:
-            print(text, flush=True)
-
-    # In memory, where there is room for that: a disk waits at every fsync.
-    parent = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    root = pathlib.Path(tempfile.mkdtemp(prefix="kith-faults-", dir=parent))
-
-    def all_of(name):
+    def all_of(name, folder, tell):
         case = cases.CASES[name]
-        trial = Trial(name, program, tools, root / name, tell)
+        trial = Trial(name, program, tools, folder, tell)
         points, survived, bad = trial.all_faults(
-            flags.faults.split(","),
+            flags.faults,
             flags.every * (case.quick if flags.quick else case.every))
         tell(f"{name}: {points} points, {survived} survived, "
              f"{points - survived} ended it, {bad} badly")
-        shutil.rmtree(root / name)
         return points, bad
 
     try:
-        with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool:
-            found = list(pool.map(all_of, names))
+        sys.exit(cases.side_by_side(flags.jobs, names, "points", all_of))
     except NotAllowed as error:
         print(f"skipped: {error}")
         sys.exit(NOT_ALLOWED)
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
-    bad = sum(each[1] for each in found)
-    print(f"all: {sum(each[0] for each in found)} points, {bad} bad")
-    sys.exit(1 if bad else 0)
 
 
 if __name__ == "__main__":

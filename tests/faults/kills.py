@@ -7,7 +7,6 @@ resumed, and must leave what one leaves that was never killed.
 """
 
 import argparse
-import concurrent.futures
 import os
 import pathlib
 import random
@@ -15,8 +14,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import threading
 import time
 
 import cases
@@ -146,11 +143,8 @@ def arguments():
         usage="scripts/kills PROGRAM COUNT [--seed S] [--jobs N] [COMMAND ...]")
     parser.add_argument("program", help="build/release/kith")
     parser.add_argument("count", type=int, help="kills in all")
-    parser.add_argument("commands", nargs="*", metavar="COMMAND",
-                        help=f"by default all: {', '.join(CASES)}")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    return parser.parse_intermixed_args()
+    return cases.parsed(parser, CASES)
 
 
 def main():
@@ -158,34 +152,17 @@ def main():
     program = cases.Program(flags.program)
     tools = pathlib.Path(program.path).parent / "tests/faults"
     names = flags.commands or list(CASES)
-    lock = threading.Lock()
+    share = -(-flags.count // len(names))  # of each command
 
-    def tell(text):
-        with lock:
-            print(text, flush=True)
-
-    parent = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    root = pathlib.Path(tempfile.mkdtemp(prefix="kith-kills-", dir=parent))
-    # Shared among the commands.
-    share = -(-flags.count // len(names))
-
-    def all_of(name):
-        victim = Victim(name, program, tools, root / name, tell, flags.seed)
+    def all_of(name, folder, tell):
+        victim = Victim(name, program, tools, folder, tell, flags.seed)
         while victim.kills < share and victim.rounds < 3 * share:
             victim.one_round()
         tell(f"{name}: {victim.kills} kills in {victim.rounds} rounds, "
              f"{victim.bad} bad")
-        shutil.rmtree(root / name, ignore_errors=True)
         return victim.kills, victim.bad
 
-    try:
-        with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool:
-            found = list(pool.map(all_of, names))
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
-    bad = sum(each[1] for each in found)
-    print(f"all: {sum(each[0] for each in found)} kills, {bad} bad")
-    sys.exit(1 if bad else 0)
+    sys.exit(cases.side_by_side(flags.jobs, names, "kills", all_of))
 
 
 if __name__ == "__main__":
