@@ -21,7 +21,7 @@ void RowOptions::describe(OptionSet& set) {
           "Precision of matrix products on a GPU; tf32 is several times "
           "faster and changes similarities by about 5e-4, float16 (of unit "
           "vectors) is faster again and changes them by about 1e-5, bf16_split "
-          "is as fast as tf32 and changes them by at most 1e-5.")
+          "is nearly as fast as tf32 and changes them by at most 1e-5.")
       .choices({"float32", "tf32", "float16", "bf16_split"});
   set.add("block", block,
           "Most rows and columns of a block of similarities; 0: as memory_mb "

@@ -15,7 +15,7 @@ struct RowLoss;
 /// Options that every loss on the row engine has beside its own.
 struct RowOptions {
   int64_t memory_mb = 512;           ///< Budget for blocks of similarities.
-  std::string products = "float32";  ///< Or "tf32", on a GPU.
+  std::string products = "float32";  ///< On a GPU; see RowProducts.
   int64_t block = 0;                 ///< Most rows of a block; 0: by memory_mb.
 
   void describe(OptionSet& set);
