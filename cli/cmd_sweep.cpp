@@ -13,6 +13,7 @@
 #include "kith/core/file.h"
 #include "kith/core/log.h"
 #include "kith/core/number_text.h"
+#include "kith/study/claims.h"
 #include "kith/study/figure.h"
 #include "kith/study/gpu_slots.h"
 #include "kith/study/sweep.h"
@@ -131,6 +132,9 @@ void print_results(const SweepFlags& flags, const Study& study,
                             : flags.format == "latex" ? study_latex(results)
                                                       : study_markdown(results);
   print_text(table);
+  if (!study.claims.empty() && flags.format == "markdown") {
+    print_text("\n" + claims_markdown(results));
+  }
   if (study.search && flags.format == "markdown") {
     print_text("\n" + search_table(study, search_results(study, runs, out)));
   }

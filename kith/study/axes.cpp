@@ -112,6 +112,35 @@ std::string label_of(const ConfigNode& value, const std::string& axis) {
                      "' has no label; write values: {label: {...}}");
 }
 
+std::string known_label(const StudyAxis& axis, const ConfigNode& node) {
+  const std::string label = label_of(node, axis.name);
+  std::vector<std::string> known;
+  for (const AxisValue& value : axis.values) known.push_back(value.label);
+  if (!std::count(known.begin(), known.end(), label)) {
+    throw_unknown(node.where, "value of the axis '" + axis.name + "'", label,
+                  known);
+  }
+  return label;
+}
+
+Labels read_labels(const ConfigNode& map, const std::string& what,
+                   const std::vector<StudyAxis>& axes) {
+  if (!map.is_map() || map.entries.empty()) {
+    fail_at(map, what + " must name labels by axis, such as {" +
+                     (axes.empty() ? "axis" : axes[0].name) + ": label}");
+  }
+  std::vector<std::string> names;
+  for (const StudyAxis& axis : axes) names.push_back(axis.name);
+  Labels labels(axes.size());
+  for (const auto& [key, node] : map.entries) {
+    const auto found = std::find(names.begin(), names.end(), key);
+    if (found == names.end()) throw_unknown(node.where, "axis", key, names);
+    const auto a = static_cast<size_t>(found - names.begin());
+    labels[a] = known_label(axes[a], node);
+  }
+  return labels;
+}
+
 std::string folder_name(const std::string& label) {
   constexpr std::string_view kSafe =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-=,@";

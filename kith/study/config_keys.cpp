@@ -68,6 +68,13 @@ void add_sections_of_study(std::vector<ConfigSection>& all) {
                  evaluation_options(),
                  {},
                  ""});
+  all.push_back({"study.claims[]",
+                 "What the runs are to decide: that `higher`, labels by axis, "
+                 "has a larger value than `lower`. Either may be a list of "
+                 "two: the first less the second.",
+                 claim_options(),
+                 {},
+                 ""});
   all.push_back({"study.search",
                  "A search for good values before the trainings. It has a "
                  "`space`: a map from keys to lists of values or to ranges.",

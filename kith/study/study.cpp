@@ -8,6 +8,7 @@
 #include "kith/eval/metric.h"
 #include "kith/eval/metric_name.h"
 #include "kith/study/axes.h"
+#include "kith/study/claims.h"
 #include "kith/study/study_keys.h"
 #include "kith/train/run_config.h"
 
@@ -36,35 +37,6 @@ std::vector<ConfigNode> list_at(const ConfigNode& map, const char* key,
   return node->items;
 }
 
-/// The label that a row names for an axis.
-std::string label_at(const StudyAxis& axis, const ConfigNode& node) {
-  const std::string label = label_of(node, axis.name);
-  std::vector<std::string> known;
-  for (const AxisValue& value : axis.values) known.push_back(value.label);
-  if (!std::count(known.begin(), known.end(), label)) {
-    throw_unknown(node.where, "value of the axis '" + axis.name + "'", label,
-                  known);
-  }
-  return label;
-}
-
-Labels read_skip(const Study& study, const ConfigNode& row) {
-  if (!row.is_map() || row.entries.empty()) {
-    fail_at(row,
-            "an entry of 'study.skip' must name labels by axis, such as {" +
-                (study.axes.empty() ? "axis" : study.axes[0].name) +
-                ": label}");
-  }
-  Labels labels(study.axes.size());
-  for (const auto& [key, node] : row.entries) {
-    const int64_t axis = study.axis(key);
-    if (axis < 0) throw_unknown(node.where, "axis", key, study.axis_names());
-    const auto a = static_cast<size_t>(axis);
-    labels[a] = label_at(study.axes[a], node);
-  }
-  return labels;
-}
-
 PublishedRow read_published_row(const Study& study, const ConfigNode& row) {
   if (!row.is_map()) {
     fail_at(row,
@@ -77,7 +49,7 @@ PublishedRow read_published_row(const Study& study, const ConfigNode& row) {
     const int64_t axis = study.axis(key);
     if (axis >= 0) {
       const auto a = static_cast<size_t>(axis);
-      result.labels[a] = label_at(study.axes[a], node);
+      result.labels[a] = known_label(study.axes[a], node);
       continue;
     }
     if (!is_metric(study.kind(key))) {
@@ -264,7 +236,7 @@ void read_plain(const ConfigNode& section, Study& study) {
   describe_plain(study, set);
   set.read(section, "study",
            {"axes", "skip", "published", "figures", "search", "averages",
-            "evaluations"});
+            "evaluations", "claims"});
   std::vector<int64_t> seeds = study.seeds;
   std::sort(seeds.begin(), seeds.end());
   const auto twice = std::adjacent_find(seeds.begin(), seeds.end());
@@ -311,7 +283,8 @@ Study load_study(const std::string& path,
   study.source.find("study")->set("title", ConfigNode::text(study.title));
   study.axes = read_axes(list_at(section, "axes", "study.axes"));
   for (const ConfigNode& row : list_at(section, "skip", "study.skip")) {
-    study.skip.push_back(read_skip(study, row));
+    study.skip.push_back(
+        read_labels(row, "an entry of 'study.skip'", study.axes));
   }
   if (const ConfigNode* search = section.find("search")) {
     study.search = read_search_space(*search);
@@ -329,6 +302,7 @@ Study load_study(const std::string& path,
   read_averages(section, computed, study);
   complete_metrics(section, computed, study);
   read_published(section, study);
+  study.claims = read_claims(list_at(section, "claims", "study.claims"), study);
   return study;
 }
 

@@ -39,6 +39,16 @@ struct StudyAverage {
   std::vector<std::string> metrics;  ///< Of one kind: the first says which.
 };
 
+/// That one side has the higher value of a metric, an entry of `study.claims`.
+/// A side is a combination, or two: the first less the second. An empty label
+/// stands for any, the same on both sides (kith/study/claims.h).
+struct StudyClaim {
+  std::string says;
+  std::vector<Labels> higher;
+  std::vector<Labels> lower;
+  std::string metric;
+};
+
 /// One training of a study.
 struct StudyRun {
   Labels labels;
@@ -64,6 +74,9 @@ struct StudyRun {
 ///       published:
 ///         source: "Patel et al., CVPR 2022, Figure 4"
 ///         rows: [{t1: 1, SiMix: with, recall_any@1: 88.2}]
+///       claims:                           # judged by the runs
+///         - {says: SiMix helps, higher: {SiMix: with}, lower: {SiMix:
+///         without}}
 ///       figures:
 ///         - {name: lines, file: t1, x: t1, y: recall_any@1, series: SiMix}
 ///
@@ -87,6 +100,7 @@ struct Study {
   std::vector<StudyEvaluation> evaluations;
   std::vector<PublishedRow> published;
   std::string published_source;
+  std::vector<StudyClaim> claims;
   ConfigNode figures;  ///< A list; read by kith/study/figure.h.
   int64_t folds = 0;   ///< Trainings of a run; 0: one, on all classes.
   std::optional<SearchSpace> search;
@@ -124,7 +138,7 @@ std::vector<StudyRun> select_runs(const Study& study,
 /// combination.
 bool fits(const Labels& wanted, const Labels& labels);
 
-/// "t1 = 0.1, SiMix = with".
+/// "t1 = 0.1, SiMix = with", of the labels that are not empty.
 std::string describe_labels(const Study& study, const Labels& labels);
 
 /// The published row of a combination; nullptr if there is none.

@@ -10,6 +10,7 @@ namespace kith {
 
 std::vector<OptionInfo> study_options();       ///< In study.cpp.
 std::vector<OptionInfo> axis_options();        ///< In axes.cpp.
+std::vector<OptionInfo> claim_options();       ///< In claims.cpp.
 std::vector<OptionInfo> evaluation_options();  ///< In evaluation.cpp.
 std::vector<OptionInfo> search_options();      ///< In search_space.cpp.
 std::vector<OptionInfo> range_options();       ///< Of a key that is searched.

@@ -15,6 +15,7 @@
 #include "kith/report/assets.h"
 #include "kith/report/page_parts.h"
 #include "kith/run/run_folder.h"
+#include "kith/study/claims.h"
 #include "kith/study/figure.h"
 #include "kith/study/processes.h"
 #include "kith/study/search.h"
@@ -73,6 +74,8 @@ class PageOfStudy {
     };
     add("Results", "Every combination with the mean over its seeds.", table(),
         "results");
+    add("Claims", "What the study's file says, judged by the runs.", claims(),
+        "claims");
     add("Values", "Combinations from best to worst.",
         study_values_html(results_, summary_), "values");
     add("Training",
@@ -215,22 +218,34 @@ class PageOfStudy {
                         : "<div class=\"charts wide\">\n" + html + "</div>\n";
   }
 
+  static std::string table_of_words(const std::string& label,
+                                    const TextTable& words) {
+    if (words.rows.empty()) return "";
+    HtmlTable table;
+    table.label = label;
+    for (const std::string& word : words.head) {
+      table.columns.push_back({word, false});
+    }
+    for (const std::vector<std::string>& row : words.rows) {
+      std::vector<HtmlCell> cells;
+      for (const std::string& word : row) cells.push_back({word, ""});
+      table.rows.push_back(std::move(cells));
+    }
+    return html_table(table);
+  }
+
+  std::string claims() const {
+    if (study_.claims.empty()) return "";
+    return table_of_words("Claims", claims_table(results_)) +
+           note(claims_legend());
+  }
+
   std::string searches() const {
     if (!study_.search) return "";
     const std::vector<SearchResult> found =
         search_results(study_, study_runs(study_), options_.study);
-    HtmlTable table;
-    table.label = "What was chosen";
-    const TextTable chosen = search_choices(study_, found);
-    for (const std::string& word : chosen.head) {
-      table.columns.push_back({word, false});
-    }
-    for (const std::vector<std::string>& words : chosen.rows) {
-      std::vector<HtmlCell> cells;
-      for (const std::string& word : words) cells.push_back({word, ""});
-      table.rows.push_back(std::move(cells));
-    }
-    std::string html = table.rows.empty() ? "" : html_table(table);
+    std::string html =
+        table_of_words("What was chosen", search_choices(study_, found));
     const auto in_vain = std::count_if(
         found.begin(), found.end(),
         [](const SearchResult& one) { return one.ended && one.best < 0; });

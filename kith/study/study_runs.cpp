@@ -130,7 +130,8 @@ std::vector<StudyRun> select_runs(const Study& study,
 std::string describe_labels(const Study& study, const Labels& labels) {
   std::string text;
   for (size_t a = 0; a < labels.size(); ++a) {
-    text += (a == 0 ? "" : ", ") + study.axes[a].name + " = " + labels[a];
+    if (labels[a].empty()) continue;
+    text += (text.empty() ? "" : ", ") + study.axes[a].name + " = " + labels[a];
   }
   return text;
 }

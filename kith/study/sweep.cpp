@@ -12,6 +12,7 @@
 #include "kith/core/number_text.h"
 #include "kith/core/options.h"
 #include "kith/core/path.h"
+#include "kith/study/claims.h"
 #include "kith/study/figure.h"
 #include "kith/study/processes.h"
 #include "kith/study/table.h"
@@ -232,6 +233,9 @@ void write_study(const Study& study, const std::string& out) {
   write_file_atomically(out + "/table.csv", study_csv(results));
   write_file_atomically(out + "/table.tex", study_latex(results));
   write_file_atomically(out + "/results.json", study_json(results));
+  if (!study.claims.empty()) {
+    write_file_atomically(out + "/claims.md", claims_markdown(results));
+  }
   if (study.search) {
     write_file_atomically(
         out + "/search.json",

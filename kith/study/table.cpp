@@ -10,6 +10,7 @@
 #include "kith/core/json_text.h"
 #include "kith/core/number_text.h"
 #include "kith/eval/metric.h"
+#include "kith/study/claims.h"
 #include "kith/study/summary.h"
 #include "kith/study/text_table.h"
 
@@ -201,6 +202,18 @@ std::string study_json(const StudyResults& results) {
     for (const auto& [metric, interval] : run.intervals) {
       json["runs"].back()["intervals"][metric] = {interval.low, interval.high};
     }
+  }
+  for (const JudgedClaim& one : judge_claims(results)) {
+    json["claims"].push_back({{"says", one.claim->says},
+                              {"labels", labels_json(study, one.open)},
+                              {"metric", one.claim->metric},
+                              {"higher", one.higher},
+                              {"lower", one.lower},
+                              {"difference", one.difference.mean},
+                              {"half_width", one.difference.half_width},
+                              {"seeds", one.difference.count},
+                              {"verdict", one.verdict},
+                              {"reason", one.reason}});
   }
   if (!study.published_source.empty()) {
     json["published_source"] = study.published_source;

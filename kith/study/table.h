@@ -20,8 +20,9 @@ std::string study_csv(const StudyResults& results);
 
 /// {"study", "title", "combinations": [{"labels", "runs", "metrics": {name:
 /// {"mean", "half_width", "low", "high", "count", "published"}}}], "runs":
-/// [{"labels", "seed", "folder", "metrics"}]}. Shares are not in percent, but
-/// published ones are.
+/// [{"labels", "seed", "folder", "metrics"}], "claims": [{"says", "labels",
+/// "metric", "higher", "lower", "difference", "half_width", "seeds", "verdict",
+/// "reason"}]}. Shares are not in percent, but published ones are.
 std::string study_json(const StudyResults& results);
 
 }  // namespace kith
