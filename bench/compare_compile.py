@@ -213,7 +213,7 @@ def torch_results(name, args):
     command += ["--small"] * args.small
     command += ["--skip-inference"] * args.skip_inference
     command += ["--skip-training"] * args.skip_training
-    return json.loads(run(command).splitlines()[-1])
+    return json.loads(run(command)[0].splitlines()[-1])
 
 
 # kith's side.
@@ -223,12 +223,12 @@ class Failed(Exception):
 
 
 def run(command):
-    """Its standard output."""
+    """What it writes: standard output and standard error."""
     words = [str(word) for word in command]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode != 0:
         raise Failed(f"{' '.join(words)}:\n{done.stderr.strip()}")
-    return done.stdout
+    return done.stdout, done.stderr
 
 
 def make_photograph(file, number):
@@ -355,26 +355,35 @@ def kith_train(name, network, classes, args, folder):
                            .splitlines())
 
 
+def lines_of_embedding(log):
+    """What `kith embed` says of its time, without the time of day."""
+    lines = [line.split(" ", 1)[-1] for line in log.splitlines()]
+    return [line for line in lines
+            if line.startswith(("embedded ", "seconds: "))]
+
+
 def kith_embed(network, classes, args, folder):
-    """Images a second, with the model of folder/run."""
+    """Images a second, with the model of folder/run, and what is said of the
+    time of both lists."""
     files = [file for files in classes for file in files]
     batch = network.chunk
     counts = {"short": batch, "long": batch + network.images}
-    seconds = {}
+    seconds, said = {}, {}
     for name, count in counts.items():
         write_list(folder / f"{name}.csv",
                    [(file, 0) for file in again_and_again(files, count)],
                    "test")
         begin = time.perf_counter()
-        run([args.kith, "embed", folder / "run", "--images",
-             folder / f"{name}.csv", "--out", folder / "e.npy", "--batch",
-             batch, "--device", args.device])
+        log = run([args.kith, "embed", folder / "run", "--images",
+                   folder / f"{name}.csv", "--out", folder / "e.npy",
+                   "--batch", batch, "--device", args.device])[1]
         seconds[name] = time.perf_counter() - begin
+        said[name] = lines_of_embedding(log)
     more = seconds["long"] - seconds["short"]
     if more <= 0:
         raise Failed(f"{network.images} more images took no longer: a larger "
                      "--images is needed")
-    return {"rate": network.images / more, "seconds": seconds}
+    return {"rate": network.images / more, "seconds": seconds, "log": said}
 
 
 def choose_images(names, args, scratch):
@@ -495,6 +504,11 @@ def self_test():
         raise AssertionError("a log without warm steps")
     except Failed as error:
         assert "more --steps" in str(error)
+
+    assert lines_of_embedding(
+        "00:01:02 a warning\n00:01:03 embedded 8 images in 1 s\n"
+        "00:01:03 seconds: model 1.5\n") == ["embedded 8 images in 1 s",
+                                             "seconds: model 1.5"]
 
     images = [(f"{label}-{i}.jpg", label) for i in range(9) for label in "ab"]
     classes = classes_of_four(images)

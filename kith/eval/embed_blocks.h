@@ -12,6 +12,9 @@ namespace kith {
 /// embeddings of some thousand images at a time, on the CPU, in the order of
 /// `indices`. Together they are what embed() gives. Of several ranks only the
 /// first is given them.
+///
+/// The calls come one after another, but from threads of their own: the next
+/// images are embedded meanwhile.
 void embed_in_blocks(EmbeddingNet& net, const DataSet& data,
                      const std::vector<int64_t>& indices,
                      const EmbedOptions& options, Progress& progress,

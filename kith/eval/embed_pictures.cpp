@@ -25,27 +25,24 @@ std::vector<Image> pictures_of(const EmbeddingNet& net, const DataSet& data,
   return pictures;
 }
 
-/// Adds up what the network makes of pictures, a row an image.
+/// Adds up what the network makes of the pictures of a batch, a row an image.
 class Sums {
  public:
-  Sums(ReplayedForward& network, const EmbedOptions& options,
-       const ImageShare& share)
+  Sums(ReplayedForward& network, const EmbedOptions& options, int64_t of_all)
       : network_(network),
         net_(network.net()),
         options_(options),
-        all_images_(share.all_images),
-        sums_(torch::zeros(
-            {share.count(), options.pooled ? net_.pooled_dim() : net_.dim()},
-            net_.parameters().front().options())) {}
+        of_all_(of_all) {}
 
-  /// Of a batch whose first image has this row. Returns when its memory has
-  /// been read.
-  void add(const Batch& batch, int64_t first_row) {
+  /// [n, dim]. Returns when the batch's memory has been read.
+  Tensor of(const Batch& batch) {
+    const Tensor sums = torch::zeros(
+        {batch.count(), options_.pooled ? net_.pooled_dim() : net_.dim()},
+        net_.parameters().front().options());
     for (const BatchPart& part : batch.parts) {
       const Tensor pixels = pixels_of(part);
       const Tensor rows =
-          (torch::tensor(part.positions, torch::kLong) + first_row)
-              .to(net_.device());
+          torch::tensor(part.positions, torch::kLong).to(net_.device());
       const int64_t pass = std::min(
           options_.batch,
           net_.input().as_many(options_.batch, part.height, part.width));
@@ -53,37 +50,36 @@ class Sums {
         const int64_t end = std::min(begin + pass, part.count());
         const Upload upload(pixels.slice(0, begin, end), net_.device());
         const Tensor here = rows.slice(0, begin, end);
-        add(here, upload.get(), usual(pass));
+        add(sums, here, upload.get(), usual(pass));
         if (options_.descriptor.flip) {
-          add(here, upload.get().flip({2}), usual(pass));
+          add(sums, here, upload.get().flip({2}), usual(pass));
         }
         finish_copy(upload, options_.times);
       }
     }
+    return is_plain() ? sums : normalize_rows(sums);
   }
-
-  Tensor get() const { return is_plain() ? sums_ : normalize_rows(sums_); }
 
  private:
   /// Sizes come back only if all images become the same ones.
   int64_t usual(int64_t pass) const {
     const bool few_sizes =
         options_.descriptor.long_side == 0 && !net_.input().any_shape();
-    return few_sizes ? std::min(all_images_, pass) : 0;
+    return few_sizes ? std::min(of_all_, pass) : 0;
   }
 
   bool is_plain() const { return options_.descriptor.is_plain(); }
 
-  void add(const Tensor& rows, const Tensor& pixels, int64_t usual) {
+  void add(const Tensor& sums, const Tensor& rows, const Tensor& pixels,
+           int64_t usual) {
     const Tensor x = forward_pixels(network_, pixels, usual);
-    sums_.index_add_(0, rows, is_plain() ? x : normalize_rows(x));
+    sums.index_add_(0, rows, is_plain() ? x : normalize_rows(x));
   }
 
   ReplayedForward& network_;
   EmbeddingNet& net_;
   const EmbedOptions& options_;
-  int64_t all_images_;
-  Tensor sums_;
+  int64_t of_all_;
 };
 
 }  // namespace
@@ -117,23 +113,17 @@ Tensor forward_pixels(ReplayedForward& network, const Tensor& pixels,
   return network(full).slice(0, 0, pixels.size(0));
 }
 
-Tensor embed_pictures(ReplayedForward& network, const DataSet& data,
-                      const ImageShare& share, const EmbedOptions& options,
-                      Progress& progress) {
+void embed_pictures(ReplayedForward& network, const DataSet& data,
+                    const ImageBatches& images, const EmbedOptions& options,
+                    const TakeRows& take) {
   const auto load = [&](int64_t, int64_t, int64_t index) {
     return pictures_of(network.net(), data, options, index);
   };
-  Sums sums(network, options, share);
-  Loader loader(share.batches, load, loader_for(network.net(), options));
-  progress.start("embed", share.all_images);
-  for (int64_t done = 0; loader.remaining() > 0;) {
-    const Batch batch = next_batch(loader, options.times);
-    sums.add(batch, done);
-    done += batch.count();
-    progress.advance(share.done_by_all(done), "");
+  Sums sums(network, options, images.of_all);
+  Loader loader(images.batches, load, loader_for(network.net(), options));
+  while (loader.remaining() > 0) {
+    take(sums.of(next_batch(loader, options.times)));
   }
-  progress.finish();
-  return sums.get();
 }
 
 }  // namespace kith

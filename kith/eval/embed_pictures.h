@@ -1,13 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
-#include "kith/core/progress.h"
 #include "kith/core/tensor.h"
 #include "kith/core/timer.h"
 #include "kith/eval/embed.h"
-#include "kith/eval/image_share.h"
+#include "kith/eval/embed_steps.h"
 #include "kith/models/replayed_forward.h"
 
 namespace kith {
@@ -35,16 +33,16 @@ Tensor forward_pixels(ReplayedForward& network, const Tensor& pixels,
 /// fill 256 MB, unless a thread would have nothing to do.
 int64_t images_a_batch(const InputOptions& input, const EmbedOptions& options);
 
-/// The part of embed() for images that are embedded in several pictures, or in
-/// pictures of any size: descriptors as options.descriptor says, [n, dim] unit
-/// rows in the order of the share; of a plain descriptor the network's own
-/// rows. The network is in evaluation mode.
+/// embed_batches() for images that are embedded in several pictures, or in
+/// pictures of any size: descriptors as options.descriptor says, unit rows; of
+/// a plain descriptor the network's own rows. The network is in evaluation
+/// mode.
 ///
 /// Pictures of one size go through the network together: as many as have the
 /// pixels of `options.batch` pictures of the model's own input, so that the
 /// network needs no more memory than with these.
-Tensor embed_pictures(ReplayedForward& network, const DataSet& data,
-                      const ImageShare& share, const EmbedOptions& options,
-                      Progress& progress);
+void embed_pictures(ReplayedForward& network, const DataSet& data,
+                    const ImageBatches& images, const EmbedOptions& options,
+                    const TakeRows& take);
 
 }  // namespace kith

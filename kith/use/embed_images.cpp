@@ -1,12 +1,15 @@
 #include "kith/use/embed_images.h"
 
 #include <algorithm>
+#include <future>
 #include <numeric>
 
 #include "kith/core/error.h"
 #include "kith/core/file.h"
 #include "kith/core/log.h"
+#include "kith/core/number_text.h"
 #include "kith/core/path.h"
+#include "kith/core/timer.h"
 #include "kith/data/check.h"
 #include "kith/data/image_files.h"
 #include "kith/eval/embed_blocks.h"
@@ -135,22 +138,41 @@ std::optional<Whitening> make_whitening(const WhiteningChoice& choice,
 
 namespace {
 
+/// The images, read beside the model: a GPU takes longer to start than a long
+/// list to be read.
+class ListBeside {
+ public:
+  explicit ListBeside(const EmbedImagesOptions& options)
+      : data_(std::async(std::launch::async, [this, &options] {
+          const Timer timer;
+          auto data = is_folder(options.images)
+                          ? images_below(options.images)
+                          : data_from_path(options.images);
+          set_on_broken(*data, options.on_broken);
+          seconds_ = timer.seconds();
+          return data;
+        })) {}
+
+  std::unique_ptr<DataSet> get() { return data_.get(); }
+  double seconds() const { return seconds_; }
+
+ private:
+  double seconds_ = 0;
+  std::future<std::unique_ptr<DataSet>> data_;
+};
+
 EmbeddedImages embed_together(const EmbedImagesOptions& options,
                               c10::Device device, Progress& progress) {
+  Timer timer;
   const ChosenCheckpoint checkpoint =
       choose_checkpoint(options.model, options.checkpoint);
+  ListBeside list(options);
   const LoadedModel model = load_model(checkpoint.file, device);
-  const std::unique_ptr<DataSet> data = is_folder(options.images)
-                                            ? images_below(options.images)
-                                            : data_from_path(options.images);
-  set_on_broken(*data, options.on_broken);
+  const double model_seconds = timer.lap();
+  const std::unique_ptr<DataSet> data = list.get();
   leave_out_broken(*data, worker_count(0), progress);
-  std::vector<int64_t> all;
-  std::string ids;
-  for (const Item& item : data->list().items) {
-    all.push_back(std::ssize(all));
-    ids += item.path + "\n";
-  }
+  std::vector<int64_t> all(data->list().items.size());
+  std::iota(all.begin(), all.end(), 0);
   EmbedOptions embedding = usual_embedding(model);
   embedding.batch = options.batch;
   embedding.ranks = options.ranks;
@@ -161,11 +183,24 @@ EmbeddedImages embed_together(const EmbedImagesOptions& options,
   if (whitening) embedding.whitening = &*whitening;
   EmbedTimes times;
   embedding.times = &times;
+  const double list_seconds = timer.lap();
   embed_to_file(*model.net, *data, all, embedding, progress, options.out);
+  const double file_seconds = timer.lap() - times.seconds;
   log_info("embedded " + times.text());
+  const auto part = [](const char* name, double seconds) {
+    return name + (" " + format_fixed(seconds, 3));
+  };
+  log_info("seconds: " + part("model", model_seconds) + " (" +
+           part("list", list.seconds()) + " beside it), " +
+           part("until embedding", list_seconds) + ", " + times.parts() + ", " +
+           part("the file's end", file_seconds));
   Communicator& ranks = or_alone(options.ranks);
   if (ranks.is_first()) {
-    if (!options.ids.empty()) write_file_atomically(options.ids, ids);
+    if (!options.ids.empty()) {
+      std::string ids;
+      for (const Item& item : data->list().items) ids += item.path + "\n";
+      write_file_atomically(options.ids, ids);
+    }
     if (data->skips_broken()) {
       write_left_out(options.out + ".left_out.csv", data->left_out());
     }

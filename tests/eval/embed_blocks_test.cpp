@@ -1,14 +1,18 @@
 #include "kith/eval/embed_blocks.h"
 
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <limits>
 #include <numeric>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
 #include "kith/core/error.h"
+#include "kith/eval/embed_times.h"
 #include "kith/io/tensor_io.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temp_dir.h"
@@ -31,7 +35,7 @@ class EmbedBlocks : public ::testing::Test {
     std::iota(all_.begin(), all_.end(), 0);
   }
 
-  /// Blocks of 32 images.
+  /// Blocks of 8 images.
   EmbedOptions options_{1, {2, 2}};
   EmbeddingNet net_;
   MemorySet data_;
@@ -62,7 +66,7 @@ TEST_F(EmbedBlocks, TogetherAreWhatEmbedGives) {
                     blocks.push_back(rows);
                     sizes.push_back(rows.size(0));
                   });
-  EXPECT_THAT(sizes, ElementsAre(64, 6));
+  EXPECT_THAT(sizes, ElementsAre(8, 8, 8, 8, 8, 8, 8, 8, 6));
   const Tensor whole = embed(net_, data_, all_, options_, silent_progress());
   EXPECT_TRUE(torch::equal(torch::cat(blocks), whole));
   EXPECT_THAT(progress.totals, ElementsAre(70)) << "one bar for all blocks";
@@ -70,6 +74,43 @@ TEST_F(EmbedBlocks, TogetherAreWhatEmbedGives) {
   std::vector<int64_t> each(70);
   std::iota(each.begin(), each.end(), 1);
   EXPECT_EQ(progress.counts, each);
+}
+
+/// Whoever takes a block may be slow: the next one is embedded meanwhile, and
+/// no more.
+TEST_F(EmbedBlocks, AreTakenWhileTheNextIsEmbedded) {
+  struct Counting final : Progress {
+    std::atomic<int64_t> done = 0;
+    void start(const std::string&, int64_t) override {}
+    void advance(int64_t now, const std::string&) override { done = now; }
+    void finish() override {}
+  } progress;
+  EmbedTimes times;
+  options_.times = &times;
+  int64_t taken = 0;
+  embed_in_blocks(net_, data_, all_, options_, progress,
+                  [&](const Tensor& rows) {
+                    taken += rows.size(0);
+                    const int64_t wanted = std::min<int64_t>(taken + 8, 70);
+                    while (progress.done < wanted) std::this_thread::yield();
+                    EXPECT_LE(progress.done, wanted);
+                  });
+  EXPECT_EQ(taken, 70);
+  EXPECT_EQ(times.images, 70);
+  EXPECT_LE(times.writing, times.seconds);
+}
+
+TEST_F(EmbedBlocks, AreNotTakenOnceThatFailed) {
+  int64_t calls = 0;
+  const auto fail = [&](const Tensor&) {
+    if (++calls == 2) throw RunError("the disk is full");
+  };
+  expect_error<RunError>(
+      [&] {
+        embed_in_blocks(net_, data_, all_, options_, silent_progress(), fail);
+      },
+      "the disk is full");
+  EXPECT_EQ(calls, 2);
 }
 
 TEST_F(EmbedBlocks, WritesThemToAFile) {

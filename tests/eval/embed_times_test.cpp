@@ -23,9 +23,18 @@ TEST(EmbedTimes, SayWhatTheTimeGoesTo) {
       (EmbedTimes{100, 10, 1, 6}.text()),
       "100 images in 10.0 s, 10 images/s; bound by copies to the GPU (10% "
       "of the time waiting for pictures, 60% for copies to the GPU)");
+  EXPECT_EQ((EmbedTimes{100, 10, 1, 0.01, 6}.text()),
+            "100 images in 10.0 s, 10 images/s; bound by writing (10% of the "
+            "time waiting for pictures, 60% for writing)");
   EXPECT_EQ(EmbedTimes().text(),
             "0 images in 0.0 ms, 0 images/s; bound by the network (0% of the "
             "time waiting for pictures)");
+}
+
+TEST(EmbedTimes, SayTheSecondsOfEachPart) {
+  EXPECT_EQ((EmbedTimes{100, 10, 1, 2, 0.5, 0.25}.parts()),
+            "first pictures 0.250, other pictures 0.750, copies 2.000, network "
+            "6.500, writing 0.500");
 }
 
 TEST(EmbedTimes, AreThoseOfPicturesThatComeSlowly) {
@@ -48,6 +57,8 @@ TEST(EmbedTimes, AreThoseOfPicturesThatComeSlowly) {
     EXPECT_EQ(times.images, 8);
     EXPECT_GT(times.waiting, 0.1);
     EXPECT_GE(times.seconds, times.waiting);
+    EXPECT_GT(times.first, 0.05);
+    EXPECT_GT(times.waiting, times.first);
     EXPECT_EQ(times.bound(), "decoding");
   }
 }
