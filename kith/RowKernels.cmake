@@ -82,14 +82,14 @@ foreach(level ${levels})
 endforeach()
 
 if(KITH_USE_CUDA)
-  target_sources(kith PRIVATE ops/cuda/gpu.cpp ops/cuda/gpu_graph.cpp
+  target_sources(kith PRIVATE ops/cuda/gpu.cpp ops/cuda/gpu_clock.cpp ops/cuda/gpu_graph.cpp
     ops/cuda/stream.cpp ops/cuda/upload.cpp
     $<TARGET_OBJECTS:kith_cuda>)
   find_package(CUDAToolkit REQUIRED)
   target_link_libraries(kith PRIVATE CUDA::cudart)
 else()
   target_sources(kith PRIVATE ops/no_cuda/class_ops.cpp ops/no_cuda/conv_kernels.cpp
-    ops/no_cuda/gpu.cpp ops/no_cuda/gpu_graph.cpp
+    ops/no_cuda/gpu.cpp ops/no_cuda/gpu_clock.cpp ops/no_cuda/gpu_graph.cpp
     ops/no_cuda/jpeg_pixels.cpp ops/no_cuda/optimizer_kernels.cpp
     ops/no_cuda/pool_kernels.cpp
     ops/no_cuda/ranks.cpp ops/no_cuda/select.cpp ops/no_cuda/small_sort.cpp
