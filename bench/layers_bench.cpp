@@ -9,9 +9,11 @@
 
 #include "kith/core/torch_compat.h"
 #include "kith/models/conv_norm.h"
+#include "kith/models/head.h"
 #include "kith/ops/add_norm.h"
 #include "kith/ops/bias_activation.h"
 #include "kith/ops/fused_way.h"
+#include "kith/ops/pairwise.h"
 #include "kith/ops/pooling.h"
 #include "kith/ops/token_products.h"
 
@@ -76,6 +78,33 @@ Layer gem() {
         .pow(p)
         .mean({2, 3})
         .pow(p.reciprocal());
+  };
+}
+
+/// 512 numbers for each of 400 pictures, made unit vectors.
+Layer unit_rows() {
+  const Tensor x = random_weight({400, 512});
+  return [=] { return kith::normalize_rows(x); };
+}
+
+/// All that the head has to know of a backbone.
+class NoBackbone final : public kith::Backbone {
+ public:
+  kith::Features run(const Tensor& images, const kith::Mixing&) override {
+    return {images, {}};
+  }
+  int64_t features() const override { return 1280; }
+};
+
+/// GeM, LayerNorm, linear layer and L2 of 400 pictures.
+Layer head() {
+  const kith::HeadOptions options = {.dim = 512, .layer_norm = "before"};
+  auto head = std::make_shared<kith::Head>(options, NoBackbone());
+  head->to(at::kCUDA);
+  const Tensor x = random_map(400, 1280, 7);
+  return [=] {
+    const kith::Autocast off(false);
+    return head->forward({x, {}});
   };
 }
 
@@ -167,6 +196,8 @@ const bool layers_registered = [] {
                 Activation::kSilu, 28);
   });
   add("gem", gem);
+  add("unit_rows", unit_rows);
+  add("head", head);
   add("max_pool3x3", max_pool);
   add("add_norm", norm_of_sum);
   add("bias_gelu", gelu);

@@ -27,7 +27,7 @@ if(KITH_COMPILE_CUDA)
   add_library(kith_cuda OBJECT ops/cuda/add_norm.cu ops/cuda/class_ops.cu
     ops/cuda/conv_kernels.cu ops/cuda/depthwise.cu ops/cuda/jpeg_pixels.cu
     ops/cuda/optimizer_kernels.cu ops/cuda/pool_kernels.cu ops/cuda/ranks.cu ops/cuda/select.cu
-    ops/cuda/small_sort.cu ops/cuda/split.cu ops/cuda/token_ops.cu)
+    ops/cuda/small_sort.cu ops/cuda/split.cu ops/cuda/token_ops.cu ops/cuda/unit_kernels.cu)
   target_include_directories(kith_cuda PRIVATE ${PROJECT_SOURCE_DIR})
   set_target_properties(kith_cuda PROPERTIES
     POSITION_INDEPENDENT_CODE ON CUDA_RUNTIME_LIBRARY Shared)
@@ -82,16 +82,17 @@ foreach(level ${levels})
 endforeach()
 
 if(KITH_USE_CUDA)
-  target_sources(kith PRIVATE ops/cuda/gpu.cpp ops/cuda/gpu_graph.cpp
+  target_sources(kith PRIVATE ops/cuda/gpu.cpp ops/cuda/gpu_clock.cpp ops/cuda/gpu_graph.cpp
     ops/cuda/stream.cpp ops/cuda/upload.cpp
     $<TARGET_OBJECTS:kith_cuda>)
   find_package(CUDAToolkit REQUIRED)
   target_link_libraries(kith PRIVATE CUDA::cudart)
 else()
   target_sources(kith PRIVATE ops/no_cuda/class_ops.cpp ops/no_cuda/conv_kernels.cpp
-    ops/no_cuda/gpu.cpp ops/no_cuda/gpu_graph.cpp
+    ops/no_cuda/gpu.cpp ops/no_cuda/gpu_clock.cpp ops/no_cuda/gpu_graph.cpp
     ops/no_cuda/jpeg_pixels.cpp ops/no_cuda/optimizer_kernels.cpp
     ops/no_cuda/pool_kernels.cpp
     ops/no_cuda/ranks.cpp ops/no_cuda/select.cpp ops/no_cuda/small_sort.cpp
-    ops/no_cuda/split.cpp ops/no_cuda/stream.cpp ops/no_cuda/token_ops.cpp ops/no_cuda/upload.cpp)
+    ops/no_cuda/split.cpp ops/no_cuda/stream.cpp ops/no_cuda/token_ops.cpp ops/no_cuda/unit_kernels.cpp
+    ops/no_cuda/upload.cpp)
 endif()

@@ -19,9 +19,13 @@ FusedOnCpu::~FusedOnCpu() { fused_on_cpu = before_; }
 LayersAlone::LayersAlone() : before_(std::exchange(layers_alone, true)) {}
 LayersAlone::~LayersAlone() { layers_alone = before_; }
 
+bool takes_own_kernels(const Tensor& x) {
+  return !is_recorded() && !layers_alone && (x.is_cuda() || fused_on_cpu);
+}
+
 bool takes_fused_way(const Tensor& x) {
-  if (is_recorded() || layers_alone) return false;
-  if (!x.is_cuda()) return fused_on_cpu;
+  if (!takes_own_kernels(x)) return false;
+  if (!x.is_cuda()) return true;
   return fused_type(x) == at::kBFloat16 &&
          cuda_conv_kernels<Bf16>().bias_act != nullptr;
 }

@@ -35,6 +35,10 @@ class LayersAlone {
   bool before_;
 };
 
+/// Whether what is made of `x` is to be made by kernels of kith's own, if there
+/// are any for it: on a GPU, in any precision.
+bool takes_own_kernels(const Tensor& x);
+
 /// Whether layers that are given `x` are to be fused: on a GPU for which kith
 /// has kernels in bfloat16, under an Autocast to that or as they are.
 bool takes_fused_way(const Tensor& x);

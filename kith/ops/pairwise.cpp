@@ -6,6 +6,7 @@
 #include <torch/torch.h>
 
 #include "kith/ops/is_recorded.h"
+#include "kith/ops/unit_rows.h"
 
 namespace kith {
 namespace {
@@ -41,6 +42,7 @@ Tensor normalize_rows(const Tensor& x) {
   }
   if (x.numel() == 0) return x.clone();
   if (is_recorded()) return normalize_recorded_rows(x);
+  if (can_unit_rows(x)) return unit_rows(x);
   // The scale is a constant: it cancels in the value and in the gradient.
   const Tensor scaled = x / row_scales(x);
   const Tensor norm = scaled.norm(2, 1, /*keepdim=*/true);
@@ -57,8 +59,7 @@ Tensor row_scales(const Tensor& x) {
   const at::NoGradGuard no_grad;
   if (x.numel() == 0) return torch::ones({x.size(0), 1}, x.options());
   const Tensor largest = x.detach().abs().amax(1, /*keepdim=*/true);
-  // Of a floating point number the bits of the exponent alone are its power of
-  // two. None are set in zero and in what is next to it.
+  // As power_of_two_in().
   const Tensor power =
       x.scalar_type() == at::kDouble
           ? largest.view(at::kLong)

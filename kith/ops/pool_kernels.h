@@ -10,8 +10,10 @@
 
 namespace kith {
 
-/// Generalised means of x [images, positions, channels]: means of v^p with
-/// v = max(x, floor).
+/// Generalised means of x [images, positions, channels]: y = m^(1/p), m being
+/// the mean of v^p with v = max(x, floor). Then
+///     dy/dx = m^(1/p - 1) v^(p - 1) / positions, 0 below the floor,
+///     dy/dp = m^(1/p - 1) (mean(v^p log v) / p - m log(m) / p^2).
 template <class T>
 struct GemPool {
   int64_t images = 0;
@@ -20,6 +22,8 @@ struct GemPool {
   const T* x = nullptr;
   const Sum<T>* power = nullptr;  ///< [1] p
   Sum<T> floor = 0;
+  Sum<T>* mean = nullptr;      ///< [images, channels] Of v^p,
+  Sum<T>* log_mean = nullptr;  ///< and of v^p log v: gem() makes both.
 };
 
 /// The largest number of 3 x 3 positions, at every second one.
@@ -48,11 +52,10 @@ struct MaxPool {
 template <class T>
 struct PoolKernels {
   int64_t vector = 1;
-  /// [images, channels] the means of v^p and of v^p log v.
-  void (*gem)(const GemPool<T>&, Sum<T>* mean, Sum<T>* log_mean,
-              void* stream) = nullptr;
-  /// dx = factor [images, channels] times v^(p - 1); 0 below the floor.
-  void (*gem_gradient)(const GemPool<T>&, const Sum<T>* factor, T* dx,
+  /// y [images, channels].
+  void (*gem)(const GemPool<T>&, Sum<T>* y, void* stream) = nullptr;
+  /// dx of dL/dy, and what each mean adds to dL/dp, [images, channels] each.
+  void (*gem_gradient)(const GemPool<T>&, const Sum<T>* dy, T* dx, Sum<T>* dp,
                        void* stream) = nullptr;
   /// y and where in its window the number was, of equal ones the first; like
   /// LibTorch, NaN is larger than all.

@@ -6,6 +6,7 @@
 #include "kith/ops/fused_way.h"
 #include "kith/ops/gpu.h"
 #include "kith/ops/pool_kernels.h"
+#include "kith/ops/token_launch.h"
 
 namespace kith {
 namespace {
@@ -23,8 +24,10 @@ void with_pool_kernels(const Tensor& map, const Run& run) {
   });
 }
 
+/// `means` are [2, images, channels].
 template <class T>
-GemPool<T> gem_of(const Tensor& map, const Tensor& power, double floor) {
+GemPool<T> gem_of(const Tensor& map, const Tensor& power, double floor,
+                  const Tensor& means) {
   GemPool<T> pool;
   pool.images = map.size(0);
   pool.channels = map.size(1);
@@ -32,6 +35,8 @@ GemPool<T> gem_of(const Tensor& map, const Tensor& power, double floor) {
   pool.x = numbers<T>(map);
   pool.power = numbers<Sum<T>>(power);
   pool.floor = static_cast<Sum<T>>(floor);
+  pool.mean = numbers<Sum<T>>(means);
+  pool.log_mean = pool.mean + means.numel() / 2;
   return pool;
 }
 
@@ -42,41 +47,36 @@ class GemPoolFunction : public torch::autograd::Function<GemPoolFunction> {
     const at::ScalarType type = fused_type(x);
     const Tensor map = as_map(x, type);
     const Tensor power = p.to(sum_type(type));
-    const Tensor mean = at::empty({x.size(0), x.size(1)}, power.options());
-    const Tensor log_mean = at::empty_like(mean);
+    const Tensor means = at::empty({2, x.size(0), x.size(1)}, power.options());
+    const Tensor y = at::empty({x.size(0), x.size(1)}, power.options());
     with_pool_kernels(map, [&]<class T>(const PoolKernels<T>& kernels) {
-      kernels.gem(gem_of<T>(map, power, floor), numbers<Sum<T>>(mean),
-                  numbers<Sum<T>>(log_mean), current_stream());
+      kernels.gem(gem_of<T>(map, power, floor, means), numbers<Sum<T>>(y),
+                  current_stream());
     });
-    context->save_for_backward({map, power, mean, log_mean});
+    context->save_for_backward({map, power, means});
     context->saved_data["floor"] = floor;
     context->saved_data["type"] = static_cast<int64_t>(x.scalar_type());
-    return mean.pow(power.reciprocal());
+    return y;
   }
 
-  /// With m the mean of v^p, y = m^(1/p):
-  ///     dy/dx = y / m v^(p - 1) / positions,
-  ///     dy/dp = y (mean(v^p log v) / (m p) - log(m) / p^2).
   static variable_list backward(AutogradContext* context,
                                 const variable_list& outer) {
     refuse_second_derivative("gem_pool");
     const variable_list saved = context->get_saved_variables();
-    const Tensor &map = saved[0], &power = saved[1], &mean = saved[2];
-    const Tensor y = mean.pow(power.reciprocal());
-    const Tensor share = outer[0] * y / mean;
-    const Tensor factor =
-        (share / static_cast<double>(map.size(2) * map.size(3))).contiguous();
+    const Tensor &map = saved[0], &power = saved[1];
+    const Tensor dy = laid_out(outer[0]);
     const Tensor dx = at::empty_like(map);
+    const Tensor dp = at::empty_like(dy);
     with_pool_kernels(map, [&]<class T>(const PoolKernels<T>& kernels) {
       kernels.gem_gradient(
-          gem_of<T>(map, power, context->saved_data["floor"].toDouble()),
-          numbers<Sum<T>>(factor), numbers<T>(dx), current_stream());
+          gem_of<T>(map, power, context->saved_data["floor"].toDouble(),
+                    saved[2]),
+          numbers<Sum<T>>(dy), numbers<T>(dx), numbers<Sum<T>>(dp),
+          current_stream());
     });
-    const Tensor dp =
-        (share * (saved[3] / power - mean * mean.log() / power.square())).sum();
     const auto type =
         static_cast<at::ScalarType>(context->saved_data["type"].toInt());
-    return {dx.to(type), dp.view({1}), {}};
+    return {dx.to(type), dp.sum().view({1}), {}};
   }
 };
 

@@ -176,7 +176,7 @@ Tensor Multistage::forward(size_t chunk, const Tensor& pixels) {
 
 void Multistage::replay_chunks(int64_t most) {
   most_replayed_ = most;
-  replay_ = std::make_unique<ReplayedChunk>(
+  replay_ = std::make_unique<ReplayedChunks>(
       *module_,
       [network = network_](const Tensor& items) { return network(items, {}); },
       device_);
@@ -184,37 +184,35 @@ void Multistage::replay_chunks(int64_t most) {
 
 /// Empty if the batch may be.
 std::string Multistage::why_not_replayed() const {
-  if (chunks_.size() != 1) {
-    return "a batch goes through the network in " +
-           std::to_string(chunks_.size()) + " chunks";
-  }
   if (mixup_) return "its pictures are mixed otherwise each time";
   if (in_step_ != nullptr) return "its statistics are shared with other ranks";
   if (keep_ == KeepGraphs::kNone) return "no graphs are to be kept";
-  if (chunks_.front().numbers > most_replayed_) {
+  if (largest_chunk() > most_replayed_) {
     return "it is so large that starting its kernels takes no time beside them";
   }
   return "";
 }
 
-/// The embeddings of the batch; undefined if it is to be computed the usual
-/// way.
-Tensor Multistage::replayed(const Tensor& pixels) {
-  if (!replay_) return {};
+/// Whether the chunks of the batch are to be replayed.
+bool Multistage::begin_replay() {
+  if (!replay_) return false;
   const std::string reason = why_not_replayed();
   if (!reason.empty()) {
     if (!std::exchange(told_why_not_, true)) {
       log_info("batches are not started as a whole (train.replay): " + reason);
     }
-    return {};
+    return false;
   }
-  const auto has_room = [this] {
-    // With as much again for what others need between the steps.
-    return !device_.is_cuda() || fits(2 * chunks_.front().numbers);
-  };
-  const Tensor all = replay_->forward(pixels, seed_of(0), has_room);
-  by_replay_ = all.defined();
-  return all;
+  std::vector<Tensor> items;
+  int64_t numbers = 0;
+  for (const Chunk& chunk : chunks_) {
+    items.push_back(pixels_of(chunk));
+    numbers += chunk.numbers;
+  }
+  return replay_->begin(items, [&] {
+    // With a chunk more for what others need between the steps.
+    return !device_.is_cuda() || fits(numbers + largest_chunk());
+  });
 }
 
 Tensor Multistage::embed(const Tensor& pixels, uint64_t seed,
@@ -239,16 +237,24 @@ Tensor Multistage::embed(std::vector<Part> parts, uint64_t seed,
   mixup_ = mixup;
   partners_ = mixup ? draw_all_partners(*mixup) : Tensor();
   kept_ = 0;
+  by_replay_ = begin_replay();
   bool keep = keep_ != KeepGraphs::kNone;
   std::vector<Tensor> outputs;
   Upload next = start_upload(0);
   for (size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
     const Tensor here = next.get();
     next = start_upload(chunk + 1);
-    if (const Tensor output = replayed(here); output.defined()) {
-      outputs.push_back(output);
-      ++kept_;
-      continue;
+    if (by_replay_) {
+      const Tensor output = replay_->forward(here, seed_of(chunk));
+      by_replay_ = output.defined();
+      if (by_replay_) {
+        outputs.push_back(output);
+        ++kept_;
+        continue;
+      }
+      // Those before it are computed again, and so are those behind it.
+      keep = keep && chunk == 0;
+      kept_ = 0;
     }
     const int64_t numbers = chunks_[chunk].numbers;
     // The first chunks keep their graphs: backward() frees these before it
@@ -289,7 +295,7 @@ void Multistage::backward(const Tensor& gradient,
     if (before_last && chunk + 1 == chunks_.size()) before_last();
   };
   if (by_replay_) {
-    if (!before_last && replay_->backward(parts.front())) return drop();
+    if (!before_last && replay_->backward(parts)) return drop();
     kept_ = 0;
   }
   const auto kept = static_cast<size_t>(kept_);
@@ -318,11 +324,16 @@ void Multistage::drop() {
   by_replay_ = false;
 }
 
-bool Multistage::halve_sub_batch() {
+/// Numbers of it, of the last batch.
+int64_t Multistage::largest_chunk() const {
   int64_t largest = 0;
   for (const Chunk& chunk : chunks_) largest = std::max(largest, chunk.numbers);
+  return largest;
+}
+
+bool Multistage::halve_sub_batch() {
   if (item_ == 0) return false;
-  const int64_t size = (largest + item_ - 1) / item_;
+  const int64_t size = (largest_chunk() + item_ - 1) / item_;
   if (size < 2) return false;
   sub_batch_ = (size + 1) / 2;
   return true;

@@ -12,7 +12,7 @@
 #include "kith/distributed/communicator.h"
 #include "kith/models/embedding_net.h"
 #include "kith/ops/rounded_weights.h"
-#include "kith/train/replayed_chunk.h"
+#include "kith/train/replayed_chunks.h"
 #include "kith/train/statistics_guard.h"
 
 namespace kith {
@@ -76,10 +76,11 @@ class Multistage {
   /// its statistics. Pictures have one size then. `ranks` must outlive it.
   void keep_step(Communicator& ranks) { in_step_ = &ranks; }
 
-  /// From now on both passes over a batch that is one chunk, of at most `most`
-  /// numbers and not mixed, are recorded and started as a whole, where that can
-  /// be (ReplayedChunk). Not for a network that does on the processor what
-  /// depends on more than shapes: that would be recorded as it was once.
+  /// From now on both passes over a batch whose chunks have at most `most`
+  /// numbers each, and which is not mixed, are recorded and started as a whole,
+  /// where that can be (ReplayedChunks). Not for a network that does on the
+  /// processor what depends on more than shapes: that would be recorded as it
+  /// was once.
   void replay_chunks(int64_t most);
 
   /// Ends that and gives the memory of recordings back. Whether there was any.
@@ -135,8 +136,9 @@ class Multistage {
   Mixing mixing_of(const Chunk& chunk) const;
   uint64_t seed_of(size_t chunk) const;
   Tensor forward(size_t chunk, const Tensor& pixels);
-  Tensor replayed(const Tensor& pixels);
+  bool begin_replay();
   std::string why_not_replayed() const;
+  int64_t largest_chunk() const;
   bool fits(int64_t numbers) const;
   int64_t memory_in_use() const;
 
@@ -161,9 +163,9 @@ class Multistage {
   int64_t kept_ = 0;                 ///< The first chunks keep their graphs.
   std::vector<Tensor> graphs_;       ///< Their outputs.
   double graph_bytes_a_number_ = 0;  ///< The most that was seen.
-  std::unique_ptr<ReplayedChunk> replay_;  ///< Null: chunks are not replayed.
-  int64_t most_replayed_ = 0;              ///< Numbers of a chunk.
-  bool by_replay_ = false;                 ///< The batch was replayed.
+  std::unique_ptr<ReplayedChunks> replay_;  ///< Null: none is replayed.
+  int64_t most_replayed_ = 0;               ///< Numbers of a chunk.
+  bool by_replay_ = false;                  ///< The batch was replayed.
   bool told_why_not_ = false;
 };
 

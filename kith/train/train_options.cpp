@@ -35,8 +35,8 @@ void TrainOptions::describe(OptionSet& set) {
       .choices({"auto", "none", "all"});
   set.add("replay", replay,
           "Which batches start the network's passes as a whole, recorded once "
-          "(CUDA graphs), where they are one sub-batch: small ones on a GPU "
-          "(auto), none, or all. No number of a run depends on it.")
+          "(CUDA graphs): those of small sub-batches on a GPU (auto), none, "
+          "or all. No number of a run depends on it.")
       .choices({"auto", "none", "all"});
   set.add("lanes", lanes,
           "The arithmetic of a step is that of this many lanes, whatever the "

@@ -72,20 +72,34 @@ double epochs_done(const RunState& state, int64_t steps_in_epoch,
 }  // namespace
 
 PhaseMeter::PhaseMeter(c10::Device device) : device_(device) {
-  if (device_.is_cuda()) reset_gpu_peak(device_.index());
+  if (!device_.is_cuda()) return;
+  clock_.emplace(device_);
+  reset_gpu_peak(device_.index());
 }
 
-Phase PhaseMeter::lap() {
-  Phase phase;
-  if (device_.is_cuda()) {
-    torch::cuda::synchronize(device_.index());
-    phase.peak_bytes = gpu_peak_bytes(device_.index());
+void PhaseMeter::lap(Phase Phases::*phase) {
+  int64_t peak = 0;
+  if (clock_) {
+    clock_->mark();
+    // Memory is taken when work is started.
+    peak = gpu_peak_bytes(device_.index());
     reset_gpu_peak(device_.index());
   } else {
-    phase.peak_bytes = peak_resident_bytes().value_or(0);
+    peak = peak_resident_bytes().value_or(0);
   }
-  phase.seconds = timer_.lap();
-  return phase;
+  laps_.push_back({phase, timer_.lap(), peak});
+}
+
+Phases PhaseMeter::phases() {
+  const std::vector<double> on_gpu =
+      clock_ ? clock_->seconds() : std::vector<double>();
+  Phases phases;
+  for (size_t i = 0; i < laps_.size(); ++i) {
+    Phase& phase = phases.*laps_[i].phase;
+    phase.seconds += clock_ ? on_gpu[i] : laps_[i].seconds;
+    phase.peak_bytes = std::max(phase.peak_bytes, laps_[i].peak_bytes);
+  }
+  return phases;
 }
 
 TrainingStep::TrainingStep(const StepParts& parts, const TrainOptions& options,
@@ -147,7 +161,7 @@ int64_t TrainingStep::graphs_kept() const {
 StepRecord TrainingStep::take(const Batch& batch, RunState& state,
                               int64_t steps_in_epoch, PhaseMeter& meter) {
   StepRecord record;
-  record.phases.data = meter.lap();
+  meter.lap(&Phases::data);
   for (bool done = false; !done;) {
     // An attempt that fails leaves nothing behind: batch norm does not count
     // it, and gradients and random numbers start anew.
@@ -169,7 +183,8 @@ StepRecord TrainingStep::take(const Batch& batch, RunState& state,
       record.lr, {epochs_done(state, steps_in_epoch),
                   epochs_done(state, steps_in_epoch, options_.head_epochs)});
   if (parts_.average != nullptr) parts_.average->update(state.step + 1);
-  record.phases.optimizer = meter.lap();
+  meter.lap(&Phases::optimizer);
+  record.phases = meter.phases();
 
   record.epoch = state.epoch;
   ++state.step_in_epoch;
@@ -219,7 +234,7 @@ void TrainingStep::compute_gradients(const Batch& batch, const RunState& state,
   input.lanes = &lanes;
   const Tensor embeddings =
       embed(batch, lanes, rng.next(), draw_mixup_of(state), input);
-  record.phases.forward = meter.lap();
+  meter.lap(&Phases::forward);
 
   LossOutput loss;
   try {
@@ -229,13 +244,13 @@ void TrainingStep::compute_gradients(const Batch& batch, const RunState& state,
     throw;
   }
   loss.value.backward();
-  record.loss = loss.value.item<double>();
   record.stats = loss.stats;
-  record.phases.loss = meter.lap();
+  meter.lap(&Phases::loss);
 
   back_propagate(embeddings.grad(), lanes);
-  record.phases.backward = meter.lap();
+  meter.lap(&Phases::backward);
 
+  record.loss = loss.value.item<double>();
   const NamedTensors& parameters = parts_.optimizer.parameters();
   record.grad_norm = clip_gradients(parameters, options_.clip_norm);
   parts_.guard.check_step(batch, state.step + 1, record, embeddings, loss.value,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kith/core/timer.h"
+#include "kith/ops/gpu_clock.h"
 #include "kith/run/run_log.h"
 #include "kith/train/batch_cut.h"
 #include "kith/train/epoch_feed.h"
@@ -20,17 +21,29 @@ namespace kith {
 
 class GradientSum;
 
-/// Measures the phases of a step one after another.
+/// Measures the phases of a step one after another. A GPU is not waited for in
+/// between: what comes next is started while it still computes.
 class PhaseMeter {
  public:
   explicit PhaseMeter(c10::Device device);
 
-  /// Waits for the device and returns the phase since the last lap.
-  Phase lap();
+  /// What was started since the last lap belongs to a phase.
+  void lap(Phase Phases::*phase);
+
+  /// Waits for the device: all phases. One with several laps has their sum.
+  Phases phases();
 
  private:
+  struct Lap {
+    Phase Phases::*phase;
+    double seconds;  ///< Of the processor.
+    int64_t peak_bytes;
+  };
+
   c10::Device device_;
   Timer timer_;
+  std::vector<Lap> laps_;
+  std::optional<GpuClock> clock_;  ///< On a GPU.
 };
 
 /// What takes part in a step; all of it must outlive the steps.

@@ -125,7 +125,7 @@ TEST(FusedLayers, LeaveWhatTheyCannotToTheLayers) {
 }
 
 /// The features of a network, the gradients of its parameters and, if wanted,
-/// of its images; in double, on the CPU.
+/// of its images; in double.
 std::map<std::string, Tensor> numbers_of_pass(Backbone& network,
                                               const Tensor& images,
                                               bool of_images) {
@@ -137,14 +137,13 @@ std::map<std::string, Tensor> numbers_of_pass(Backbone& network,
   std::map<std::string, Tensor> all = {{"features", map}};
   if (of_images) all["images"] = x.grad();
   for (const auto& p : network.named_parameters()) all[p.key()] = p->grad();
-  for (auto& [name, tensor] : all) {
-    tensor = tensor.detach().to(at::kCPU, at::kDouble);
-  }
+  for (auto& [name, tensor] : all) tensor = tensor.detach().to(at::kDouble);
   return all;
 }
 
 double relative_error(const Tensor& got, const Tensor& expected) {
-  return ((got - expected).norm() / expected.norm()).item<double>();
+  const Tensor here = got.to(expected.device());
+  return ((here - expected).norm() / expected.norm()).item<double>();
 }
 
 /// While it lives, a GPU's products and convolutions of float32 are of that.
@@ -214,41 +213,77 @@ TEST_P(NetworkOnAGpu, InFloat32GivesWhatTheCpuGives) {
   }
 }
 
+/// Squares of errors of one tensor, added up over batches.
+struct SquaredErrors {
+  double of_fused = 0;
+  double of_layers = 0;
+  double size = 0;  ///< Of what is right.
+
+  void add(const Tensor& fused, const Tensor& layers, const Tensor& right) {
+    of_fused += square(fused - right);
+    of_layers += square(layers - right);
+    size += square(right);
+  }
+
+ private:
+  static double square(const Tensor& x) {
+    return x.square().sum().item<double>();
+  }
+};
+
 // Gradients of networks with ReLU are a third off in bfloat16: what is near 0
-// turns over. LibTorch's layers are as far from float64, give or take.
+// turns over. Which numbers do is chance, so one picture says little of one
+// parameter: a way of computing breaks these bounds against itself, given the
+// same pictures moved by 1e-3, with one picture of 6 (MobileNetV2) or 24
+// (ResNet-50). Over 24 pictures the worst parameter was 1.43 times as far from
+// float64, and all together 1.17 times: bfloat16 on the CPU, 400 draws each of
+// three networks.
 TEST_P(NetworkOnAGpu, InBfloat16IsAsNearToFloat64AsItsLayersAre) {
   const WithoutTf32 exact;
+  constexpr int64_t kPictures = 24;
+  constexpr double kRounding = 1.0 / 256;  // one of bfloat16
   for (const int64_t count : {1, 3}) {
+    const auto network = network_with_statistics(GetParam(), "stats");
+    network->eval();
+    network->to(at::kDouble);
+    const std::vector<Tensor> batches = images(kPictures).split(count);
+    std::vector<std::map<std::string, Tensor>> right;
+    for (const Tensor& pictures : batches) {
+      right.push_back(numbers_of_pass(*network, pictures, true));
+      for (auto& [name, tensor] : right.back()) tensor = tensor.to(at::kCUDA);
+    }
+    network->to(at::kFloat);
+    put_on_gpu(*network);
     // Without a gradient of the pictures the first layer is another kernel.
     for (const bool of_images : {true, false}) {
       SCOPED_TRACE(testing::Message() << count << ", " << of_images);
-      const auto network = network_with_statistics(GetParam(), "stats");
-      network->eval();
-      const Tensor pictures = images(count);
-      network->to(at::kDouble);
-      const auto expected = numbers_of_pass(*network, pictures, of_images);
-      network->to(at::kFloat);
-      put_on_gpu(*network);
-      const auto run = [&] {
-        const Autocast low(true);
-        return numbers_of_pass(*network, on_gpu(pictures), of_images);
-      };
-      const auto fused = run();
-      std::map<std::string, Tensor> layers;
-      {
+      std::map<std::string, SquaredErrors> errors;
+      for (size_t i = 0; i < batches.size(); ++i) {
+        const auto run = [&] {
+          const Autocast low(true);
+          return numbers_of_pass(*network, on_gpu(batches[i]), of_images);
+        };
+        const auto fused = run();
         const LayersAlone alone;
-        layers = run();
+        const auto layers = run();
+        ASSERT_EQ(fused.size(), right[i].size() - (of_images ? 0 : 1));
+        for (const auto& [name, tensor] : fused) {
+          errors[name].add(tensor, layers.at(name), right[i].at(name));
+        }
       }
-      ASSERT_EQ(fused.size(), expected.size());
       double of_fused = 0, of_layers = 0;
-      for (const auto& [name, tensor] : expected) {
-        const double error = relative_error(fused.at(name), tensor);
-        const double usual = relative_error(layers.at(name), tensor);
-        EXPECT_LE(error, 2 * usual + 2e-2) << name;
+      for (const auto& [name, sums] : errors) {
+        const double error = std::sqrt(sums.of_fused / sums.size);
+        const double usual = std::sqrt(sums.of_layers / sums.size);
+        EXPECT_LE(error, 2 * usual + kRounding) << name;
         of_fused += error * error;
         of_layers += usual * usual;
       }
-      EXPECT_LE(std::sqrt(of_fused), 1.3 * std::sqrt(of_layers));
+      const double ratio = std::sqrt(of_fused / of_layers);
+      EXPECT_LE(ratio, 1.3);
+      RecordProperty(
+          "ratio_" + std::to_string(count) + (of_images ? "_images" : ""),
+          std::to_string(ratio));
     }
   }
 }

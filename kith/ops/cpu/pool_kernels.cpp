@@ -10,7 +10,7 @@ namespace kith {
 namespace {
 
 template <class T>
-void gem(const GemPool<T>& p, Sum<T>* mean, Sum<T>* log_mean, void*) {
+void gem(const GemPool<T>& p, Sum<T>* y, void*) {
   const Sum<T> power = *p.power;
   for (int64_t n = 0; n < p.images; ++n) {
     for (int64_t c = 0; c < p.channels; ++c) {
@@ -22,21 +22,31 @@ void gem(const GemPool<T>& p, Sum<T>* mean, Sum<T>* log_mean, void*) {
         sum += v;
         log_sum += v * log_v;
       }
-      mean[n * p.channels + c] = sum / static_cast<Sum<T>>(p.positions);
-      log_mean[n * p.channels + c] = log_sum / static_cast<Sum<T>>(p.positions);
+      const int64_t at = n * p.channels + c;
+      p.mean[at] = sum / static_cast<Sum<T>>(p.positions);
+      p.log_mean[at] = log_sum / static_cast<Sum<T>>(p.positions);
+      y[at] = std::pow(p.mean[at], 1 / power);
     }
   }
 }
 
 template <class T>
-void gem_gradient(const GemPool<T>& p, const Sum<T>* factor, T* dx, void*) {
-  const Sum<T> power = *p.power - 1;
-  for (int64_t i = 0; i < p.images * p.positions * p.channels; ++i) {
-    const int64_t at =
-        i / p.channels / p.positions * p.channels + i % p.channels;
-    const Sum<T> x = widen(p.x[i]);
-    dx[i] = x < p.floor ? narrow<T>(Sum<T>(0))
-                        : narrow<T>(factor[at] * std::exp(power * std::log(x)));
+void gem_gradient(const GemPool<T>& p, const Sum<T>* dy, T* dx, Sum<T>* dp,
+                  void*) {
+  const Sum<T> power = *p.power;
+  for (int64_t at = 0; at < p.images * p.channels; ++at) {
+    const Sum<T> mean = p.mean[at], log_of_mean = std::log(mean);
+    const Sum<T> share = dy[at] * std::exp((1 / power - 1) * log_of_mean);
+    const Sum<T> factor = share / static_cast<Sum<T>>(p.positions);
+    dp[at] = share * (p.log_mean[at] - mean * log_of_mean / power) / power;
+    const int64_t first = at / p.channels * p.positions * p.channels;
+    for (int64_t position = 0; position < p.positions; ++position) {
+      const int64_t i = first + position * p.channels + at % p.channels;
+      const Sum<T> x = widen(p.x[i]);
+      dx[i] =
+          narrow<T>(x < p.floor ? Sum<T>(0)
+                                : factor * std::exp((power - 1) * std::log(x)));
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 // Pooling of maps whose channels lie last. A thread has 16 bytes of channels of
-// one picture (GeM) or one position; each number is read and written once.
+// one picture (GeM), of some of its positions (GeM's gradient) or of one
+// position; each number is read and written once.
 
 #include "kith/ops/cuda/launch.cuh"
 #include "kith/ops/cuda/packs.cuh"
@@ -10,15 +11,24 @@ namespace {
 
 constexpr int kThreads = 128;
 
+/// Positions of a thread of GeM's gradient, which share what belongs to the
+/// mean.
+constexpr int64_t kPositions = 8;
+
 template <class T>
 constexpr int kPack = 16 / sizeof(T);
+
+/// Of positions, that a thread each has.
+__host__ __device__ int64_t groups_of(int64_t positions) {
+  return (positions + kPositions - 1) / kPositions;
+}
 
 __device__ int64_t thread_number() {
   return int64_t{blockIdx.x} * kThreads + threadIdx.x;
 }
 
 template <class T>
-__global__ void gem_kernel(GemPool<T> p, Sum<T>* mean, Sum<T>* log_mean) {
+__global__ void gem_kernel(GemPool<T> p, Sum<T>* y) {
   constexpr int kCount = kPack<T>;
   const int64_t packs = p.channels / kCount;
   const int64_t number = thread_number();
@@ -45,27 +55,57 @@ __global__ void gem_kernel(GemPool<T> p, Sum<T>* mean, Sum<T>* log_mean) {
     sum[k] /= static_cast<Sum<T>>(p.positions);
     log_sum[k] /= static_cast<Sum<T>>(p.positions);
   }
-  store(sum, mean + n * p.channels + c);
-  store(log_sum, log_mean + n * p.channels + c);
+  store(sum, p.mean + n * p.channels + c);
+  store(log_sum, p.log_mean + n * p.channels + c);
+#pragma unroll
+  for (int k = 0; k < kCount; ++k) sum[k] = powf(sum[k], 1 / power);
+  store(sum, y + n * p.channels + c);
 }
 
 template <class T>
-__global__ void gem_gradient_kernel(GemPool<T> p, const Sum<T>* factor, T* dx) {
+__global__ void gem_gradient_kernel(GemPool<T> p, const Sum<T>* dy, T* dx,
+                                    Sum<T>* dp) {
   constexpr int kCount = kPack<T>;
   const int64_t packs = p.channels / kCount;
+  const int64_t groups = groups_of(p.positions);
   const int64_t number = thread_number();
-  if (number >= p.images * p.positions * packs) return;
+  if (number >= p.images * groups * packs) return;
   const int64_t c = number % packs * kCount;
-  const int64_t n = number / packs / p.positions;
-  const Sum<T> power = *p.power - 1;
-  Sum<T> x[kCount], by[kCount];
-  load(p.x + number * kCount, x);
-  load(factor + n * p.channels + c, by);
+  const int64_t begin = number / packs % groups * kPositions;
+  const int64_t end = min(begin + kPositions, p.positions);
+  const int64_t n = number / packs / groups;
+  const int64_t at = n * p.channels + c;
+  const Sum<T> power = *p.power;
+  Sum<T> mean[kCount], share[kCount];
+  load(p.mean + at, mean);
+  load(dy + at, share);
 #pragma unroll
   for (int k = 0; k < kCount; ++k) {
-    x[k] = x[k] < p.floor ? 0 : by[k] * expf(power * logf(x[k]));
+    share[k] *= expf((1 / power - 1) * logf(mean[k]));
   }
-  store(x, dx + number * kCount);
+  if (begin == 0) {
+    Sum<T> to_power[kCount];
+    load(p.log_mean + at, to_power);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      to_power[k] =
+          share[k] * (to_power[k] - mean[k] * logf(mean[k]) / power) / power;
+    }
+    store(to_power, dp + at);
+  }
+#pragma unroll
+  for (int k = 0; k < kCount; ++k) share[k] /= static_cast<Sum<T>>(p.positions);
+#pragma unroll 4
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t here = (n * p.positions + i) * p.channels + c;
+    Sum<T> x[kCount];
+    load(p.x + here, x);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      x[k] = x[k] < p.floor ? 0 : share[k] * expf((power - 1) * logf(x[k]));
+    }
+    store(x, dx + here);
+  }
 }
 
 template <class T>
@@ -148,20 +188,20 @@ unsigned blocks_of_packs(int64_t count) {
 }
 
 template <class T>
-void gem(const GemPool<T>& p, Sum<T>* mean, Sum<T>* log_mean, void* stream) {
+void gem(const GemPool<T>& p, Sum<T>* y, void* stream) {
   if (p.images * p.channels == 0) return;
   gem_kernel<<<blocks_of_packs<T>(p.images * p.channels), kThreads, 0,
-               static_cast<cudaStream_t>(stream)>>>(p, mean, log_mean);
+               static_cast<cudaStream_t>(stream)>>>(p, y);
   check_cuda(cudaGetLastError(), "gem");
 }
 
 template <class T>
-void gem_gradient(const GemPool<T>& p, const Sum<T>* factor, T* dx,
+void gem_gradient(const GemPool<T>& p, const Sum<T>* dy, T* dx, Sum<T>* dp,
                   void* stream) {
-  const int64_t count = p.images * p.positions * p.channels;
+  const int64_t count = p.images * groups_of(p.positions) * p.channels;
   if (count == 0) return;
   gem_gradient_kernel<<<blocks_of_packs<T>(count), kThreads, 0,
-                        static_cast<cudaStream_t>(stream)>>>(p, factor, dx);
+                        static_cast<cudaStream_t>(stream)>>>(p, dy, dx, dp);
   check_cuda(cudaGetLastError(), "gem_gradient");
 }
 

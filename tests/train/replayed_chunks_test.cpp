@@ -1,7 +1,7 @@
 // Batches whose passes are recorded and started as a whole, against the usual
 // way: to the bit.
 
-#include "kith/train/replayed_chunk.h"
+#include "kith/train/replayed_chunks.h"
 
 #include <algorithm>
 #include <functional>
@@ -36,6 +36,7 @@ struct Course {
   std::string model = "bn: train";  ///< Other keys.
   int64_t side = 32;
   std::vector<int64_t> sizes = {6, 6, 6, 6, 6, 6};  ///< Of batches.
+  int64_t sub_batch = 0;
   /// Before each step.
   std::function<void(EmbeddingNet&, size_t)> before = [](auto&, size_t) {};
   c10::Device device = c10::kCPU;
@@ -89,14 +90,15 @@ Trained take_course(const Course& course, bool by_replay) {
   at::globalContext().setDeterministicCuDNN(true);
   const auto net = course_net(course);
   const LogCapture log;
-  Multistage multistage(*net, course.device, 0, KeepGraphs::kAll);
+  Multistage multistage(*net, course.device, course.sub_batch,
+                        KeepGraphs::kAll);
   if (by_replay) multistage.replay_chunks(kAnySize);
   Trained trained;
   for (size_t i = 0; i < course.sizes.size(); ++i) {
     course.before(*net, i);
     const Tensor x = course_pictures(course.sizes[i], course.side, 10 + i);
     const Tensor embeddings = multistage.embed(x, 100 + i);
-    EXPECT_EQ(multistage.graphs_kept(), 1);
+    EXPECT_EQ(multistage.graphs_kept(), multistage.chunks());
     const Tensor to = random_normal(embeddings.sizes().vec(), 7, at::kFloat)
                           .to(course.device);
     (embeddings - to).pow(2).sum().backward();
@@ -207,15 +209,23 @@ TEST_P(ReplayedNetwork, HasTheSameBits) {
 INSTANTIATE_TEST_SUITE_P(Cpu, ReplayedNetwork,
                          ::testing::ValuesIn(small_subjects()), subject_name);
 
-// All kinds of networks, in each precision.
-TEST(ReplayedOnGpu, HasTheSameBits) {
-  if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
-  for (const Subject& subject : all_subjects()) {
+TEST_P(ReplayedNetwork, HasTheSameBitsInChunks) {
+  const Subject& subject = GetParam();
+  Course course = {subject.backbone, subject.model, subject.side};
+  course.sizes.assign(5, 8);
+  course.sub_batch = 3;
+  expect_same_course(course);
+}
+
+void expect_same_courses_on_gpu(const std::vector<Subject>& subjects,
+                                int64_t sub_batch) {
+  for (const Subject& subject : subjects) {
     for (const char* precision : {"float32", "bf16"}) {
       SCOPED_TRACE(subject.name + ", " + precision);
       Course course = {subject.backbone,
                        subject.model + ", precision: " + precision,
                        subject.side};
+      course.sub_batch = sub_batch;
       course.device = c10::Device(c10::kCUDA, 0);
       if (are_same_courses(take_course(course, false),
                            take_course(course, false))) {
@@ -229,7 +239,22 @@ TEST(ReplayedOnGpu, HasTheSameBits) {
   }
 }
 
-class ReplayedChunkOn : public ::testing::TestWithParam<c10::DeviceType> {
+// All kinds of networks, in each precision.
+TEST(ReplayedOnGpu, HasTheSameBits) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
+  expect_same_courses_on_gpu(all_subjects(), 0);
+}
+
+// Chunks of 4 and of 2.
+TEST(ReplayedOnGpu, HasTheSameBitsInChunks) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
+  std::vector<Subject> subjects = small_subjects();
+  subjects.push_back(
+      {"mobilenet_v2_stats", "{name: mobilenet_v2}", "bn: stats", 64});
+  expect_same_courses_on_gpu(subjects, 4);
+}
+
+class ReplayedChunksOn : public ::testing::TestWithParam<c10::DeviceType> {
  protected:
   void SetUp() override {
     if (GetParam() == c10::kCUDA && !torch::cuda::is_available()) {
@@ -246,15 +271,18 @@ class ReplayedChunkOn : public ::testing::TestWithParam<c10::DeviceType> {
 };
 
 // A short batch in between changes nothing; three of them are a new kind.
-TEST_P(ReplayedChunkOn, FollowsTheSizeOfBatches) {
+TEST_P(ReplayedChunksOn, FollowsTheSizeOfBatches) {
   Course course = this->course();
   course.sizes = {8, 8, 8, 8, 5, 8, 5, 5, 8, 8};
   expect_same_course(course, 1);
   course.sizes = {8, 8, 8, 8, 5, 5, 5, 5, 8, 8, 8, 8};
   expect_same_course(course, 3);
+  course.sub_batch = 4;
+  course.sizes = {8, 8, 8, 8, 5, 8, 9, 9, 9, 8, 8};
+  expect_same_course(course, 2);
 }
 
-TEST_P(ReplayedChunkOn, FollowsWhatTrains) {
+TEST_P(ReplayedChunksOn, FollowsWhatTrains) {
   Course course = this->course("stats");
   course.sizes.assign(12, 6);
   course.before = [](EmbeddingNet& net, size_t i) {
@@ -263,7 +291,7 @@ TEST_P(ReplayedChunkOn, FollowsWhatTrains) {
   expect_same_course(course, 2);
 }
 
-TEST_P(ReplayedChunkOn, FollowsWeightsToAnotherPlace) {
+TEST_P(ReplayedChunksOn, FollowsWeightsToAnotherPlace) {
   Course course = this->course();
   course.sizes.assign(10, 6);
   course.before = [](EmbeddingNet& net, size_t i) {
@@ -276,31 +304,33 @@ TEST_P(ReplayedChunkOn, FollowsWeightsToAnotherPlace) {
 }
 
 // A caller that does not reset gradients has their sum.
-TEST_P(ReplayedChunkOn, AddsToGradients) {
-  const Course course = this->course();
-  std::vector<NamedTensors> all;
-  for (const bool by_replay : {false, true}) {
-    at::globalContext().setDeterministicCuDNN(true);
-    const auto net = course_net(course);
-    Multistage multistage(*net, course.device, 0, KeepGraphs::kAll);
-    if (by_replay) multistage.replay_chunks(kAnySize);
-    for (uint64_t i = 0; i < 5; ++i) {
-      const Tensor x = multistage.embed(course_pictures(6, 16, i), i);
-      multistage.backward(torch::ones_like(x) * static_cast<double>(i + 1));
+TEST_P(ReplayedChunksOn, AddsToGradients) {
+  for (const int64_t sub_batch : {0, 2, 4}) {
+    const Course course = this->course();
+    std::vector<NamedTensors> all;
+    for (const bool by_replay : {false, true}) {
+      at::globalContext().setDeterministicCuDNN(true);
+      const auto net = course_net(course);
+      Multistage multistage(*net, course.device, sub_batch, KeepGraphs::kAll);
+      if (by_replay) multistage.replay_chunks(kAnySize);
+      for (uint64_t i = 0; i < 5; ++i) {
+        const Tensor x = multistage.embed(course_pictures(6, 16, i), i);
+        multistage.backward(torch::ones_like(x) * static_cast<double>(i + 1));
+      }
+      at::globalContext().setDeterministicCuDNN(false);
+      NamedTensors& gradients = all.emplace_back();
+      for (const auto& [name, weight] : net->weights()) {
+        gradients.emplace_back(name, weight.grad().clone());
+      }
     }
-    at::globalContext().setDeterministicCuDNN(false);
-    NamedTensors& gradients = all.emplace_back();
-    for (const auto& [name, weight] : net->weights()) {
-      gradients.emplace_back(name, weight.grad().clone());
+    for (size_t i = 0; i < all[0].size(); ++i) {
+      EXPECT_TRUE(same_bits(all[0][i].second, all[1][i].second))
+          << all[0][i].first << ", " << sub_batch;
     }
-  }
-  for (size_t i = 0; i < all[0].size(); ++i) {
-    EXPECT_TRUE(same_bits(all[0][i].second, all[1][i].second))
-        << all[0][i].first;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, ReplayedChunkOn,
+INSTANTIATE_TEST_SUITE_P(Devices, ReplayedChunksOn,
                          ::testing::Values(c10::kCPU, c10::kCUDA),
                          [](const auto& param_info) {
                            return param_info.param == c10::kCUDA ? "Gpu"
@@ -310,20 +340,23 @@ INSTANTIATE_TEST_SUITE_P(Devices, ReplayedChunkOn,
 /// y = 2 x, whose gradient can be told to fail.
 class Doubled final : public torch::autograd::Function<Doubled> {
  public:
-  static bool fails;
+  static int passes_before;  ///< Until one fails; 0: none.
   static Tensor forward(torch::autograd::AutogradContext*, const Tensor& x) {
     return 2 * x;
   }
   static torch::autograd::tensor_list backward(
       torch::autograd::AutogradContext*, torch::autograd::tensor_list dy) {
-    if (std::exchange(fails, false)) throw std::runtime_error("cannot turn");
+    if (passes_before > 0 && --passes_before == 0) {
+      throw std::runtime_error("cannot turn");
+    }
     return {2 * dy[0]};
   }
 };
-bool Doubled::fails = false;
+int Doubled::passes_before = 0;
 
 /// The weights after six steps; `fail` is called with the number of each pass.
-Tensor after_steps(bool by_replay, const std::function<void(int)>& fail) {
+Tensor after_steps(bool by_replay, const std::function<void(int)>& fail,
+                   int64_t sub_batch = 0) {
   torch::manual_seed(3);
   const auto layer = std::make_shared<torch::nn::LinearImpl>(4, 3);
   int passes = 0;
@@ -334,7 +367,7 @@ Tensor after_steps(bool by_replay, const std::function<void(int)>& fail) {
         return Doubled::apply(y);
       },
       layer);
-  Multistage multistage(network, c10::kCPU, 0, KeepGraphs::kAll);
+  Multistage multistage(network, c10::kCPU, sub_batch, KeepGraphs::kAll);
   if (by_replay) multistage.replay_chunks(kAnySize);
   for (uint64_t i = 0; i < 6; ++i) {
     const Tensor x =
@@ -366,22 +399,48 @@ TEST(ReplayFallback, GoesOnIfTheBackwardPassCannotBeRecorded) {
   const Tensor expected = after_steps(false, [](int) {});
   const LogCapture log;
   const Tensor weights = after_steps(true, [](int pass) {
-    if (pass == 3) Doubled::fails = true;
+    if (pass == 3) Doubled::passes_before = 1;
   });
   EXPECT_TRUE(same_bits(weights, expected));
   EXPECT_THAT(log.warnings(), SizeIs(1));
   EXPECT_THAT(log.warnings(), Contains(HasSubstr("cannot turn")));
 }
 
+// Batches of three chunks: the third is the first to be recorded, passes 7
+// to 9.
+TEST(ReplayFallback, GoesOnIfAChunkCannotBeRecorded) {
+  const Tensor expected = after_steps(
+      false, [](int) {}, 2);
+  for (const int bad : {7, 8, 9}) {
+    const LogCapture log;
+    const auto cannot_pass = [&](int pass) {
+      if (pass == bad) throw std::runtime_error("cannot be seen");
+    };
+    EXPECT_TRUE(same_bits(after_steps(true, cannot_pass, 2), expected)) << bad;
+    EXPECT_THAT(log.warnings(), SizeIs(1));
+    EXPECT_THAT(log.warnings(), Contains(HasSubstr("cannot be seen")));
+  }
+  for (const int bad : {1, 2, 3}) {
+    const LogCapture log;
+    Doubled::passes_before = 6 + bad;
+    EXPECT_TRUE(same_bits(after_steps(
+                              true, [](int) {}, 2),
+                          expected))
+        << bad;
+    EXPECT_THAT(log.warnings(), SizeIs(1));
+    EXPECT_THAT(log.warnings(), Contains(HasSubstr("cannot turn")));
+  }
+}
+
 TEST(ReplayFallback, SaysOnceWhyABatchIsNot) {
   const auto net = course_net({"{name: convnet, width: 4}", "bn: stats", 16});
   const LogCapture log;
-  Multistage chunks(*net, c10::kCPU, 4, KeepGraphs::kAll);
-  chunks.replay_chunks(kAnySize);
-  chunks.embed(course_pictures(8, 16, 1), 1);
-  chunks.embed(course_pictures(8, 16, 1), 1);
+  Multistage twice(*net, c10::kCPU, 4, KeepGraphs::kNone);
+  twice.replay_chunks(kAnySize);
+  twice.embed(course_pictures(8, 16, 1), 1);
+  twice.embed(course_pictures(8, 16, 1), 1);
   EXPECT_THAT(log.notes(), SizeIs(1));
-  EXPECT_THAT(log.notes(), Contains(HasSubstr("in 2 chunks")));
+  EXPECT_THAT(log.notes(), Contains(HasSubstr("no graphs are to be kept")));
   Multistage large(*net, c10::kCPU, 0, KeepGraphs::kAll);
   large.replay_chunks(8 * 16 * 16 - 1);
   large.embed(course_pictures(8, 16, 1), 1);
