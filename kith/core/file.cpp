@@ -134,6 +134,14 @@ void sync_folder(const std::string& path) {
   }
 }
 
+// Lets the disk begin, so that less is left for the sync at the end: whoever
+// writes much may compute the rest meanwhile. It is no more than a wish.
+void begin_sync([[maybe_unused]] int descriptor) {
+#ifdef SYNC_FILE_RANGE_WRITE
+  ::sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
+#endif
+}
+
 // A rename would silently replace a device such as /dev/null.
 void refuse_special_target(const std::string& path) {
   struct stat info {};
@@ -214,9 +222,11 @@ std::string read_file(const std::string& path, uint64_t max_bytes) {
 
 void FileWriter::write(const void* data, size_t size) {
   constexpr size_t kBufferBytes = size_t{1} << 16;
+  constexpr size_t kManyBytes = size_t{1} << 20;
   if (size > kBufferBytes) {
     flush();
     write_all(descriptor_, data, size, path_);
+    if (size >= kManyBytes) begin_sync(descriptor_);
     return;
   }
   buffer_.append(static_cast<const char*>(data), size);

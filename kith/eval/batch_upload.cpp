@@ -7,13 +7,14 @@
 #include "kith/models/embedding_net.h"
 #include "kith/ops/gpu.h"
 #include "kith/ops/jpeg_pixels.h"
+#include "kith/ops/locked_pieces.h"
 
 namespace kith {
 
 std::shared_ptr<CodedPictures> CodedBatches::of(int64_t batch) {
   const std::lock_guard lock(mutex_);
   std::shared_ptr<CodedPictures>& coded = batches_[batch];
-  if (!coded) coded = std::make_shared<CodedPictures>(weights_, page_locked);
+  if (!coded) coded = std::make_shared<CodedPictures>(weights_, locked_piece);
   return coded;
 }
 

@@ -30,8 +30,9 @@ class Upload {
   std::shared_ptr<void> done_;  ///< The event after the copy; null: none.
 };
 
-/// A copy of a few numbers of a GPU to the host, which waits for what was
-/// started before it and not for what is started until get().
+/// A copy of numbers of a GPU to the host, which waits for what was started
+/// before it and not for what is started until get(), which any thread may
+/// call.
 class Download {
  public:
   Download() = default;
@@ -50,5 +51,10 @@ class Download {
 /// Makes page-locked memory, from which a GPU copies on its own. Plain memory
 /// in a build without CUDA.
 std::shared_ptr<uint8_t[]> page_locked(size_t bytes);
+
+/// Locks pages that are there, for as long as the process lives, so that all
+/// GPUs copy from them on their own. False if that cannot be. In a build
+/// without CUDA nothing copies on its own, and any memory will do.
+bool lock_pages(void* begin, size_t bytes);
 
 }  // namespace kith

@@ -101,6 +101,20 @@ TEST(WriteFile, CreatesAndReplaces) {
   EXPECT_EQ(files_in(dir.path()), 1u);
 }
 
+TEST(WriteFile, TakesLargePiecesBesideSmallOnes) {
+  const TempDir dir;
+  const std::string path = dir.file("x");
+  const std::string large(3 << 20, 'l');
+  write_file_atomically(path, [&](FileWriter& writer) {
+    for (const char* small : {"a", "b"}) {
+      writer.write(small);
+      writer.write(large);
+    }
+    writer.write("c");
+  });
+  EXPECT_EQ(read_file(path, 10 << 20), "a" + large + "b" + large + "c");
+}
+
 TEST(WriteFile, FollowsTheUmask) {
   const TempDir dir;
   const mode_t before = ::umask(022);

@@ -1,6 +1,7 @@
 #include "kith/ops/upload.h"
 
 #include <ATen/cuda/CUDAEvent.h>
+#include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <torch/torch.h>
@@ -77,6 +78,18 @@ std::shared_ptr<uint8_t[]> page_locked(size_t bytes) {
       {static_cast<int64_t>(bytes)},
       torch::TensorOptions().dtype(torch::kByte).pinned_memory(true));
   return {memory.data_ptr<uint8_t>(), [memory](uint8_t*) {}};
+}
+
+bool lock_pages(void* begin, size_t bytes) {
+  // By the context of a GPU that is in use, and not by a new one's.
+  c10::cuda::OptionalCUDAGuard guard;
+  const auto in_use = c10::cuda::getDeviceIndexWithPrimaryContext();
+  if (in_use) guard.set_index(*in_use);
+  if (cudaHostRegister(begin, bytes, cudaHostRegisterPortable) == cudaSuccess) {
+    return true;
+  }
+  (void)cudaGetLastError();  // and no error of whoever asks next
+  return false;
 }
 
 }  // namespace kith
