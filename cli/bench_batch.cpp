@@ -19,7 +19,8 @@ LossInput random_batch(const BenchBatch& bench) {
   const auto d = static_cast<double>(bench.dim);
   // Unit centres and noise of length n: positives have similarity 1 / (1 + n^2)
   // on average.
-  const double similarity = std::min(0.5, 3 / std::sqrt(d));
+  const double similarity =
+      bench.similarity > 0 ? bench.similarity : std::min(0.5, 3 / std::sqrt(d));
   const double noise = std::sqrt(1 / similarity - 1);
   const Tensor centres = normalize_rows(torch::randn({classes, bench.dim}));
   Tensor x = torch::randn({bench.batch, bench.dim}).mul_(noise / std::sqrt(d));

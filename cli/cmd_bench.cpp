@@ -27,7 +27,8 @@ the others go on, and the exit code is 1. With --json they are the entries of
 Both on a random batch of unit vectors: each class has a random centre, its
 examples are the centre and noise, and positives are on average 3 standard
 deviations more similar than negatives, so that ranks are neither perfect nor
-random. A seed means the same batch on every device.
+random; --similarity 0.6 is more like the embeddings of a trained network. A seed
+means the same batch on every device.
 
   time          value and gradient, or a call of the miner: median and minimum
                 of repeated runs, after warming up. At least 3 runs and
@@ -54,7 +55,8 @@ Examples
   kith bench loss:recall_at_k --simix --set t2=0.05 --set memory_mb=64
   kith bench loss:recall_at_k --device cuda --set products=tf32
   kith bench eval --batch 60502 --dim 512 --per-class 2
-  kith bench rerank:k_reciprocal --batch 100000 --dim 512 --per-class 10
+  kith bench rerank:k_reciprocal --batch 100000 --dim 512 --per-class 10 \
+      --similarity 0.6
   kith bench miner:distance_weighted --batch 2000 --set cutoff=0.4)";
 
 using Json = nlohmann::ordered_json;
@@ -199,6 +201,12 @@ void add_batch_options(CLI::App& command, BenchBatch& bench) {
       ->capture_default_str();
   command.add_flag("--sorted", bench.sorted,
                    "Labels in order; without it they are shuffled");
+  command
+      .add_option("--similarity", bench.similarity,
+                  "Of positives, on average; 0: 3 standard deviations above "
+                  "negatives")
+      ->check(CLI::Range(0.0, 0.999))
+      ->capture_default_str();
   command
       .add_option("--seed", bench.seed,
                   "Seed of the batch, and of what is drawn in it")

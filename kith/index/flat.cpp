@@ -100,7 +100,7 @@ Neighbours search_in_way(SearchWay way, const Rows& queries,
       torch::full({queries.count(), k}, -1, torch::kLong),
       torch::full({queries.count(), k}, -std::numeric_limits<float>::infinity(),
                   torch::kFloat)};
-  if (options.farthest && way == SearchWay::kSelection) {
+  if (options.farthest && way != SearchWay::kTopk) {
     found.farthest = torch::empty({queries.count()}, torch::kFloat);
   }
   const SearchBlocks blocks =

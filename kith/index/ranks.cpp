@@ -11,8 +11,8 @@
 
 #include "kith/core/side_by_side.h"
 #include "kith/index/filter_product.h"
+#include "kith/index/pair_similarities.h"
 #include "kith/index/products.h"
-#include "kith/index/shared_rows.h"
 #include "kith/index/tell_others.h"
 #include "kith/ops/gpu.h"
 
@@ -47,79 +47,6 @@ struct Plan {
   int64_t tile_items = 0;   ///< Of these, in a tile of similarities.
   bool both_ways = false;   ///< Every item is a query: see count_both_ways.
 };
-
-/// The part of a gallery whose items this process compares, and with whom it
-/// shares the rest.
-struct Part {
-  Rows items;
-  int64_t first = 0;
-  Communicator* ranks = nullptr;  ///< Null: these are all.
-
-  explicit Part(const Rows& gallery) : items(gallery) {
-    const RowShard* shard = gallery.shard();
-    if (shard == nullptr) return;
-    items = shard->mine;
-    first = shard->first;
-    ranks = shard->ranks;
-  }
-  int64_t last() const { return first + items.count(); }
-};
-
-/// Exact similarities of the wanted pairs whose item is in a part of the
-/// gallery, which is read by blocks; `items` are sorted.
-Tensor similarities_of_part(const Tensor& queries, const Part& part,
-                            const Tensor& query_of, const Tensor& items,
-                            int64_t block_rows) {
-  const c10::Device device = queries.device();
-  Tensor result = torch::empty({items.size(0)}, at::kFloat);
-  const int64_t* first = items.data_ptr<int64_t>();
-  const int64_t* last = first + items.size(0);
-  const int64_t* begin = first;
-  while (begin != last) {
-    // The next block that holds a wanted item.
-    const int64_t row0 = *begin - part.first;
-    const int64_t rows = std::min(block_rows, part.items.count() - row0);
-    const int64_t* end =
-        std::lower_bound(begin, last, part.first + row0 + rows);
-    const Tensor block = part.items.read(row0, rows);
-    const Tensor x_row =
-        query_of.slice(0, begin - first, end - first).to(device);
-    const Tensor y_row =
-        (items.slice(0, begin - first, end - first) - (part.first + row0))
-            .to(device);
-    result.slice(0, begin - first, end - first)
-        .copy_(exact_similarities(queries, block, x_row, y_row));
-    begin = end;
-  }
-  return result;
-}
-
-/// Exact similarities of pairs, so many of each query: whoever has the item
-/// computes its own.
-Tensor similarities_of_run(const Tensor& queries, const Part& part,
-                           const Tensor& counts, const Tensor& items,
-                           int64_t block_rows) {
-  const Tensor all = part.items.in_memory();
-  if (part.ranks == nullptr && all.defined()) {
-    const c10::Device device = queries.device();
-    return exact_similarities(queries, all,
-                              torch::repeat_interleave(counts.to(device)),
-                              items.to(device))
-        .cpu();
-  }
-  const auto [sorted, order] = items.sort();
-  const int64_t* data = sorted.data_ptr<int64_t>();
-  const int64_t* end = data + sorted.size(0);
-  const Tensor query_of = torch::repeat_interleave(counts);
-  const int64_t from = std::lower_bound(data, end, part.first) - data;
-  const int64_t to = std::lower_bound(data, end, part.last()) - data;
-  Tensor found = similarities_of_part(
-      queries, part, query_of.index_select(0, order.slice(0, from, to)),
-      sorted.slice(0, from, to), block_rows);
-  // The parts of the ranks follow each other, and so do their pairs.
-  if (part.ranks != nullptr) found = part.ranks->all_gather(found);
-  return torch::empty_like(found).index_copy_(0, order, found);
-}
 
 /// Sorts each query's pairs, the farthest item first.
 Wanted sorted_pairs(const int64_t* offsets, int64_t queries,
@@ -228,7 +155,7 @@ class Counter {
 /// Every query with every item of a part, a block after the other. On the CPU,
 /// threads take queries in turns, and each multiplies and counts by itself:
 /// threads that share a product wait for each other.
-void count_all(Counter& counter, const Part& part, const Plan& plan) {
+void count_all(Counter& counter, const GalleryPart& part, const Plan& plan) {
   const Tensor& queries = counter.queries();
   const bool on_gpu = queries.device().is_cuda();
   const int64_t turns = int64_t{4} * at::get_num_threads();
@@ -341,33 +268,25 @@ Plan make_plan(const Rows& queries, const Rows& gallery,
   return plan;
 }
 
-/// Some queries in memory, and where their pairs are among all.
-struct PairRun {
-  Tensor queries;                    ///< [n, D]
-  const int64_t* offsets = nullptr;  ///< [n + 1]
-
-  int64_t first() const { return offsets[0]; }
-  int64_t count() const { return offsets[queries.size(0)] - offsets[0]; }
-};
+void compute_similarities(const PairRun& run, const GalleryPart& part,
+                          const RankedPairs& pairs, const Plan& plan,
+                          float* to) {
+  const bool in_memory = part.items.in_memory().defined();
+  write_similarities(run, part, pairs.items.data() + run.first(),
+                     in_memory ? part.items.count() : plan.block_items, to);
+}
 
 /// The similarities of a run's pairs, as they are given or as they are.
-Tensor run_similarities(const PairRun& run, const Part& part,
+Tensor run_similarities(const PairRun& run, const GalleryPart& part,
                         const RankedPairs& pairs, const Plan& plan) {
   if (!pairs.similarities.empty()) {
     return torch::from_blob(
         const_cast<float*>(pairs.similarities.data()) + run.first(),
         {run.count()}, at::kFloat);
   }
-  const auto view = [](const int64_t* data, int64_t size) {
-    return torch::from_blob(const_cast<int64_t*>(data), {size}, at::kLong);
-  };
-  const int64_t n = run.queries.size(0);
-  const Tensor counts = view(run.offsets + 1, n) - view(run.offsets, n);
-  const bool in_memory = part.items.in_memory().defined();
-  return similarities_of_run(
-      run.queries, part, counts,
-      view(pairs.items.data() + run.first(), run.count()),
-      in_memory ? part.items.count() : plan.block_items);
+  Tensor found = torch::empty({run.count()}, at::kFloat);
+  compute_similarities(run, part, pairs, plan, found.data_ptr<float>());
+  return found;
 }
 
 /// The ranks of a run's pairs; the first query is the `first` of all.
@@ -375,7 +294,7 @@ void rank_run(const PairRun& run, int64_t first, const Rows& gallery,
               const RankedPairs& pairs, const Tensor& excluded,
               const Plan& plan, int64_t* ranks) {
   const int64_t n = run.queries.size(0);
-  const Part part(gallery);
+  const GalleryPart part(gallery);
   Counter counter(
       run.queries,
       sorted_pairs(run.offsets, n, pairs.items.data() + run.first(),
@@ -400,7 +319,7 @@ void for_each_run(const Rows& queries, const Rows& gallery,
                     queries.dim(), " dimensions, the gallery ", gallery.dim());
   const torch::NoGradGuard no_grad;
   const ProductPrecision exact(/*tf32=*/false);
-  telling(or_alone(Part(gallery).ranks), [&] {
+  telling(or_alone(GalleryPart(gallery).ranks), [&] {
     for (int64_t q = 0; q < pairs.queries(); q += plan.run_queries) {
       const int64_t n = std::min(plan.run_queries, pairs.queries() - q);
       const int64_t* offsets = pairs.offsets.data() + q;
@@ -432,17 +351,15 @@ std::vector<int64_t> exact_ranks(const Rows& queries, const Rows& gallery,
   return ranks;
 }
 
-std::vector<float> pair_similarities(const Rows& queries, const Rows& gallery,
-                                     const RankedPairs& pairs,
-                                     const RankOptions& options) {
+void pair_similarities(const Rows& queries, const Rows& gallery,
+                       const RankedPairs& pairs, std::vector<float>& to,
+                       const RankOptions& options) {
   const Plan plan = make_plan(queries, gallery, pairs, options.memory_mb);
-  std::vector<float> similarities(pairs.items.size());
+  to.resize(pairs.items.size());
   for_each_run(queries, gallery, pairs, plan, [&](const PairRun& run, int64_t) {
-    const Tensor found = run_similarities(run, Part(gallery), pairs, plan);
-    std::copy_n(found.data_ptr<float>(), run.count(),
-                similarities.data() + run.first());
+    compute_similarities(run, GalleryPart(gallery), pairs, plan,
+                         to.data() + run.first());
   });
-  return similarities;
 }
 
 }  // namespace kith

@@ -2,22 +2,10 @@
 
 #include <vector>
 
+#include "kith/index/ranked_pairs.h"
 #include "kith/index/rows.h"
 
 namespace kith {
-
-/// Gallery items whose rank is wanted: of query first + i, the items
-/// items[offsets[i]] to items[offsets[i + 1] - 1], in any order.
-struct RankedPairs {
-  int64_t first = 0;
-  std::vector<int64_t> offsets = {0};
-  std::vector<int64_t> items;
-  /// The similarity at which each item is placed; empty: its own. An item of
-  /// the position N comes behind all of its similarity.
-  std::vector<float> similarities = {};
-
-  int64_t queries() const { return static_cast<int64_t>(offsets.size()) - 1; }
-};
 
 struct RankOptions {
   int64_t memory_mb = 512;  ///< For blocks of similarities and of rows.
@@ -44,9 +32,10 @@ std::vector<int64_t> exact_ranks(const Rows& queries, const Rows& gallery,
                                  const RankOptions& options = {});
 
 /// The exact similarity of each pair, in the order of pairs.items: summed in
-/// double and rounded to float32 once. Ranks share the work as above.
-std::vector<float> pair_similarities(const Rows& queries, const Rows& gallery,
-                                     const RankedPairs& pairs,
-                                     const RankOptions& options = {});
+/// double and rounded to float32 once. `to` gets their size; its memory is used
+/// again. Ranks share the work as above.
+void pair_similarities(const Rows& queries, const Rows& gallery,
+                       const RankedPairs& pairs, std::vector<float>& to,
+                       const RankOptions& options = {});
 
 }  // namespace kith

@@ -17,7 +17,7 @@ namespace {
 
 constexpr float kNever = std::numeric_limits<float>::infinity();
 /// Of an item that was found for a query, while its queries are in memory.
-constexpr int64_t kBytesEach = 96;
+constexpr int64_t kBytesEach = 64;
 
 /// A related item of a query.
 struct OrderedItem {
@@ -60,14 +60,6 @@ float float_of_bits(int32_t ordered) {
       ordered < 0 ? std::numeric_limits<int32_t>::min() - ordered : ordered);
 }
 
-/// How far apart a query is from an item, by its related items.
-double apart_of(const std::vector<RelatedItem>& related, int64_t item) {
-  const auto found = std::lower_bound(
-      related.begin(), related.end(), item,
-      [](const RelatedItem& a, int64_t b) { return a.item < b; });
-  return found != related.end() && found->item == item ? found->apart : 1;
-}
-
 /// Calls visit(q) for each of the queries [first, last), on several threads.
 template <class Visit>
 void for_queries(int64_t first, int64_t last, const Visit& visit) {
@@ -78,48 +70,60 @@ void for_queries(int64_t first, int64_t last, const Visit& visit) {
   });
 }
 
-/// The related items of each query from `first` on, and then its pairs.
-RankedPairs related_and_wanted(
-    const std::vector<std::vector<RelatedItem>>& related,
-    const RankedPairs& pairs, size_t first) {
-  RankedPairs asked;
-  asked.first = pairs.first + static_cast<int64_t>(first);
-  for (size_t q = 0; q < related.size(); ++q) {
-    asked.offsets.push_back(asked.offsets.back() + std::ssize(related[q]) +
-                            pairs.offsets[first + q + 1] -
-                            pairs.offsets[first + q]);
-  }
-  asked.items.resize(static_cast<size_t>(asked.offsets.back()));
-  for_queries(0, std::ssize(related), [&](size_t q) {
-    auto to = asked.items.begin() + asked.offsets[q];
-    for (const RelatedItem& each : related[q]) *to++ = each.item;
-    std::copy(pairs.items.begin() + pairs.offsets[first + q],
-              pairs.items.begin() + pairs.offsets[first + q + 1], to);
-  });
-  return asked;
-}
+/// Places among items, the first in an order first.
+struct SortedPlaces {
+  std::vector<size_t> order;  ///< Which of the given ones each is,
+  std::vector<float> keys;    ///< and what it is placed by, rising.
 
-/// Of each of some places how many of the items come before it.
-template <class Before>
-std::vector<int64_t> count_before(const std::vector<OrderedItem>& items,
+  template <class Before, class Key>
+  SortedPlaces(const std::vector<OrderedItem>& places, const Before& before,
+               const Key& key)
+      : order(places.size()) {
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(),
+              [&](size_t a, size_t b) { return before(places[a], places[b]); });
+    for (const size_t i : order) keys.push_back(key(places[i]));
+  }
+
+  /// How many keys are below x; without branches, which would be guessed wrong.
+  size_t below(float x) const {
+    const float* base = keys.data();
+    size_t size = keys.size();
+    while (size > 1) {
+      const size_t half = size / 2;
+      base += base[half - 1] < x ? half : 0;
+      size -= half;
+    }
+    return static_cast<size_t>(base - keys.data()) +
+           (size == 1 && *base < x ? 1 : 0);
+  }
+};
+
+/// Of each of some places how many of the items(0), ..., items(count - 1) come
+/// before it. key(item) rises in the order; it decides unless it is equal.
+template <class Items, class Before, class Key>
+std::vector<int64_t> count_before(int64_t count, const Items& items,
                                   const std::vector<OrderedItem>& places,
-                                  const Before& before) {
-  std::vector<size_t> order(places.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](size_t a, size_t b) { return before(places[a], places[b]); });
+                                  const Before& before, const Key& key) {
+  const SortedPlaces sorted(places, before, key);
   // Each item is before the places from one on.
   std::vector<int64_t> from(places.size() + 1);
-  for (const OrderedItem& item : items) {
-    const auto first = std::partition_point(
-        order.begin(), order.end(),
-        [&](size_t place) { return !before(item, places[place]); });
-    ++from[static_cast<size_t>(first - order.begin())];
+  for (int64_t i = 0; i < count; ++i) {
+    const OrderedItem item = items(i);
+    const float x = key(item);
+    size_t place = sorted.below(x);
+    while (place < places.size() && sorted.keys[place] == x &&
+           !before(item, places[sorted.order[place]])) {
+      ++place;
+    }
+    ++from[place];
   }
-  std::vector<int64_t> count(places.size());
+  std::vector<int64_t> counts(places.size());
   int64_t sum = 0;
-  for (size_t i = 0; i < order.size(); ++i) count[order[i]] = sum += from[i];
-  return count;
+  for (size_t i = 0; i < places.size(); ++i) {
+    counts[sorted.order[i]] = sum += from[i];
+  }
+  return counts;
 }
 
 /// The new order of one query: related items by their distances, among all
@@ -166,6 +170,37 @@ struct QueryOrder {
 
 }  // namespace
 
+/// Related items of some queries and where they are put.
+struct Reranked::RelatedOrder {
+  RelatedItems related;
+  std::vector<float> similarities;
+  std::vector<float> distances;
+
+  /// The related items of a query, counted from the first.
+  struct OfQuery {
+    int64_t count;
+    const int64_t* items;
+    const double* apart;
+    const float* similarity;
+    const float* distance;
+
+    OrderedItem operator()(int64_t i) const {
+      return {distance[i], similarity[i], items[i]};
+    }
+    double apart_of(int64_t item) const {
+      const int64_t* found = std::lower_bound(items, items + count, item);
+      return found != items + count && *found == item ? apart[found - items]
+                                                      : 1;
+    }
+  };
+  OfQuery of(size_t query) const {
+    const int64_t at = related.pairs.offsets[query];
+    return {related.pairs.offsets[query + 1] - at,
+            related.pairs.items.data() + at, related.apart.data() + at,
+            similarities.data() + at, distances.data() + at};
+  }
+};
+
 Reranked::Reranked(const RerankSteps& steps, RerankSet set)
     : steps_(steps), set_(std::move(set)), last_(order_of(steps)) {
   const torch::NoGradGuard no_grad;
@@ -208,15 +243,18 @@ std::vector<int64_t> Reranked::ranks(const RankedPairs& pairs) const {
 /// similarity less the related ones that this rank counts; related ones before
 /// it are counted by themselves.
 std::vector<int64_t> Reranked::ranks_among_all(const RankedPairs& pairs) const {
-  RankedPairs borders = pairs;
-  borders.similarities.resize(pairs.items.size());
+  RankedPairs borders = pairs;  // first with similarities of their own
+  pair_similarities(set_.queries, set_.gallery, pairs, borders.similarities,
+                    {set_.memory_mb});
   std::vector<int64_t> more(pairs.items.size());  // than ranks of the borders
+  RelatedOrder room;
   // How many items a query has is what those before it have shown.
   int64_t found = 1 << 14;
   for (int64_t q = 0; q < pairs.queries();) {
     const int64_t last = std::min(
         q + rows_within(set_.memory_mb, kBytesEach * found), pairs.queries());
-    found = 1 + find_borders(pairs, q, last, borders, more) / (last - q);
+    find_borders(q, last, room, borders, more);
+    found = 1 + std::ssize(room.distances) / (last - q);
     q = last;
   }
   // Of all queries together: each time the gallery is walked through.
@@ -226,42 +264,42 @@ std::vector<int64_t> Reranked::ranks_among_all(const RankedPairs& pairs) const {
   return ranks;
 }
 
-int64_t Reranked::find_borders(const RankedPairs& pairs, int64_t first,
-                               int64_t last, RankedPairs& borders,
-                               std::vector<int64_t>& more) const {
-  const auto all_related =
-      order_->related(pairs.first + first, pairs.first + last);
-  const auto begin = static_cast<size_t>(first);
-  const RankedPairs asked = related_and_wanted(all_related, pairs, begin);
-  const std::vector<float> similarity =
-      pair_similarities(set_.queries, set_.gallery, asked, {set_.memory_mb});
+void Reranked::find_borders(int64_t first, int64_t last, RelatedOrder& room,
+                            RankedPairs& borders,
+                            std::vector<int64_t>& more) const {
+  order_->related(borders.first + first, borders.first + last, room.related);
+  pair_similarities(set_.queries, set_.gallery, room.related.pairs,
+                    room.similarities, {set_.memory_mb});
+  room.distances.resize(room.similarities.size());
   for_queries(first, last, [&](size_t q) {
-    const QueryOrder order{*order_, pairs.first + static_cast<int64_t>(q)};
-    const auto& related = all_related[q - begin];
-    const float* s = similarity.data() + asked.offsets[q - begin];
-    std::vector<OrderedItem> items;
-    items.reserve(related.size());
-    for (const RelatedItem& each : related) {
-      items.push_back(order.place(each.item, *s++, each.apart));
-    }
+    const QueryOrder order{*order_, borders.first + static_cast<int64_t>(q)};
+    const auto at = q - static_cast<size_t>(first);
+    const RelatedOrder::OfQuery related = room.of(at);
+    order_->distances(order.query, related.count, related.apart,
+                      related.similarity,
+                      room.distances.data() + room.related.pairs.offsets[at]);
     std::vector<OrderedItem> wanted;
     std::vector<OrderedItem> ends;
-    const auto from = static_cast<size_t>(pairs.offsets[q]);
-    const auto to = static_cast<size_t>(pairs.offsets[q + 1]);
+    const auto from = static_cast<size_t>(borders.offsets[q]);
+    const auto to = static_cast<size_t>(borders.offsets[q + 1]);
     for (size_t i = from; i < to; ++i) {
-      const double apart = apart_of(related, pairs.items[i]);
-      wanted.push_back(order.place(pairs.items[i], *s++, apart));
+      const double apart = related.apart_of(borders.items[i]);
+      wanted.push_back(
+          order.place(borders.items[i], borders.similarities[i], apart));
       ends.push_back(order.border(wanted.back(), apart, set_.gallery.count()));
       borders.similarities[i] = ends.back().similarity;
       borders.items[i] = ends.back().item;
     }
-    const auto before = count_before(items, wanted, is_before);
-    const auto counted = count_before(items, ends, is_more_similar);
+    const auto before =
+        count_before(related.count, related, wanted, is_before,
+                     [](const OrderedItem& item) { return item.distance; });
+    const auto counted =
+        count_before(related.count, related, ends, is_more_similar,
+                     [](const OrderedItem& item) { return -item.similarity; });
     for (size_t i = from; i < to; ++i) {
       more[i] = before[i - from] - counted[i - from];
     }
   });
-  return std::ssize(asked.items);
 }
 
 /// Candidates are the first by similarity and change places among themselves:
@@ -308,14 +346,14 @@ std::vector<int64_t> candidate_order(const OrderReranker& part,
   const RerankSet set{query, candidates};
   const std::unique_ptr<ItemOrder> order = part.order(set);
   std::vector<double> apart(places.size(), 1);
-  const auto related = order->related(0, 1);
-  for (const RelatedItem& each : related.front()) {
-    apart[static_cast<size_t>(each.item)] = each.apart;
+  RelatedItems related;
+  order->related(0, 1, related);
+  for (size_t i = 0; i < related.apart.size(); ++i) {
+    apart[static_cast<size_t>(related.pairs.items[i])] = related.apart[i];
   }
-  std::vector<float> distance;
-  for (size_t i = 0; i < places.size(); ++i) {
-    distance.push_back(order->distance(0, apart[i], similarities[i]));
-  }
+  std::vector<float> distance(places.size());
+  order->distances(0, std::ssize(places), apart.data(), similarities,
+                   distance.data());
   // They come in the order of similarities, and equal ones stay in it.
   std::stable_sort(places.begin(), places.end(), [&](int64_t a, int64_t b) {
     return distance[static_cast<size_t>(a)] < distance[static_cast<size_t>(b)];

@@ -22,12 +22,14 @@ class Reranked {
   std::vector<int64_t> ranks(const RankedPairs& pairs) const;
 
  private:
+  struct RelatedOrder;
+
   std::vector<int64_t> ranks_among_all(const RankedPairs& pairs) const;
-  /// Of the queries [first, last) of the pairs: where items that are not
-  /// related end that come before a wanted one, and how many more items come
-  /// before it than before this border. Returns how many items were looked at.
-  int64_t find_borders(const RankedPairs& pairs, int64_t first, int64_t last,
-                       RankedPairs& borders, std::vector<int64_t>& more) const;
+  /// Of the queries [first, last): puts in the place of wanted items, with
+  /// their similarities, where items that are not related end that come before
+  /// one, and finds how many more items come before it than before this border.
+  void find_borders(int64_t first, int64_t last, RelatedOrder& room,
+                    RankedPairs& borders, std::vector<int64_t>& more) const;
   std::vector<int64_t> ranks_of_candidates(const RankedPairs& pairs) const;
 
   RerankSteps steps_;

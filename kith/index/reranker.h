@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kith/core/registry.h"
+#include "kith/index/ranked_pairs.h"
 #include "kith/index/rows.h"
 
 namespace kith {
@@ -46,10 +47,10 @@ class VectorReranker : public Reranker {
   virtual Tensor weights(const Tensor& similarities) const = 0;
 };
 
-/// A gallery item that has something in common with a query.
-struct RelatedItem {
-  int64_t item = 0;
-  double apart = 1;  ///< 0: all in common. Of items that are not related, 1.
+/// Gallery items that have something in common with queries.
+struct RelatedItems {
+  RankedPairs pairs;          ///< The items of each query, rising.
+  std::vector<double> apart;  ///< Of each, below 1; 0: all in common.
 };
 
 /// A set in another order than that of similarities.
@@ -57,16 +58,22 @@ class ItemOrder {
  public:
   virtual ~ItemOrder() = default;
 
-  /// The related items of the queries [first, last), rising, without the
-  /// queries themselves.
-  virtual std::vector<std::vector<RelatedItem>> related(int64_t first,
-                                                        int64_t last) const = 0;
+  /// The related items of the queries [first, last), without the queries
+  /// themselves; `to` gives its memory. It works in memory of its own: only one
+  /// thread may call it at a time.
+  virtual void related(int64_t first, int64_t last, RelatedItems& to) = 0;
 
-  /// What items are ordered by, the least first; of equal ones the more similar
-  /// comes first, then the lower position. Never falls when the similarity
-  /// does.
-  virtual float distance(int64_t query, double apart,
-                         float similarity) const = 0;
+  /// What `count` items are ordered by, the least first; of equal ones the more
+  /// similar comes first, then the lower position. `apart` is 1 of items that
+  /// are not related. Never falls when the similarity does.
+  virtual void distances(int64_t query, int64_t count, const double* apart,
+                         const float* similarity, float* to) const = 0;
+
+  float distance(int64_t query, double apart, float similarity) const {
+    float found = 0;
+    distances(query, 1, &apart, &similarity, &found);
+    return found;
+  }
 };
 
 /// Orders the items of each query anew.

@@ -40,23 +40,22 @@ class Best {
     room_ = std::max(room_, 2 * kept_.size());
   }
 
-  /// Makes the similarities exact, while the rows [item0, ...) of the gallery
-  /// that were offered since the last time are at hand.
+  /// Makes the similarities exact, times `sign`, while the rows [item0, ...) of
+  /// the gallery that were offered since the last time are at hand.
   void settle(const float* query, const Tensor& gallery, int64_t item0,
-              float slack) {
+              float slack, float sign) {
     cut(slack);
     const std::vector<int64_t> here = unsettled(item0);
-    std::vector<int64_t> zeros(here.size(), 0);
     std::vector<float> similarity(here.size());
     const RowPairs pairs{query,           gallery.data_ptr<float>(),
-                         gallery.size(1), zeros.data(),
+                         gallery.size(1), nullptr,
                          here.data(),     similarity.data()};
     rank_kernels(at::kCPU).similarities(
         pairs, {0, static_cast<int64_t>(here.size()), nullptr});
     size_t next = 0;
     for (Candidate& candidate : kept_) {
       if (candidate.exact) continue;
-      candidate.similarity = similarity[next++];
+      candidate.similarity = sign * similarity[next++];
       candidate.exact = true;
     }
   }
@@ -93,17 +92,29 @@ class Best {
   std::vector<Candidate> kept_;
 };
 
-/// Offers a block of similarities to the bests of its rows.
+/// What is kept of each query: its nearest, and its farthest if that is wanted,
+/// whose similarities are offered with the other sign.
+struct Kept {
+  std::vector<Best> nearest;
+  std::vector<Best> farthest;
+};
+
+/// Offers a block of similarities to the queries from `first` on.
 void offer_block(const Tensor& block, int64_t item0, const int64_t* exclude,
-                 const float* slack, Best* bests) {
+                 const float* slack, Kept& kept, int64_t first) {
   const float* data = block.data_ptr<float>();
   const int64_t columns = block.size(1);
   for (int64_t row = 0; row < block.size(0); ++row) {
     const int64_t skip = exclude == nullptr ? -1 : exclude[row];
     const float* similarity = data + row * columns;
+    const auto query = static_cast<size_t>(first + row);
     for (int64_t j = 0; j < columns; ++j) {
       if (item0 + j == skip) continue;
-      bests[row].offer(similarity[j], item0 + j, slack[row]);
+      kept.nearest[query].offer(similarity[j], item0 + j, slack[row]);
+    }
+    if (kept.farthest.empty()) continue;
+    for (int64_t j = 0; j < columns; ++j) {
+      kept.farthest[query].offer(-similarity[j], item0 + j, slack[row]);
     }
   }
 }
@@ -133,7 +144,11 @@ void search_on_cpu(const SearchRun& run, const Rows& gallery,
   const int64_t n = run.queries.size(0);
   const int64_t rows_at_once = std::clamp<int64_t>(
       n / (int64_t{4} * at::get_num_threads()), 64, kProductQueries);
-  std::vector<Best> bests(static_cast<size_t>(n), Best(found.indices.size(1)));
+  Kept kept;
+  kept.nearest.assign(static_cast<size_t>(n), Best(found.indices.size(1)));
+  if (found.farthest.defined()) {
+    kept.farthest.assign(static_cast<size_t>(n), Best(1));
+  }
   for (int64_t g = 0; g < gallery.count(); g += blocks.read) {
     const Tensor rows =
         gallery.read(g, std::min(blocks.read, gallery.count() - g));
@@ -148,18 +163,25 @@ void search_on_cpu(const SearchRun& run, const Rows& gallery,
       for (int64_t c = 0; c < rows.size(0); c += blocks.columns) {
         offer_block(
             torch::mm(queries, rows.slice(0, c, c + blocks.columns).t()), g + c,
-            run.exclude == nullptr ? nullptr : run.exclude + q, slack + q,
-            bests.data() + q);
+            run.exclude == nullptr ? nullptr : run.exclude + q, slack + q, kept,
+            q);
       }
       for (int64_t i = q; i < last; ++i) {
-        bests[static_cast<size_t>(i)].settle(
-            run.queries.data_ptr<float>() + i * run.queries.size(1), rows, g,
-            slack[i]);
+        const float* query =
+            run.queries.data_ptr<float>() + i * run.queries.size(1);
+        const auto at = static_cast<size_t>(i);
+        kept.nearest[at].settle(query, rows, g, slack[i], 1);
+        if (kept.farthest.empty()) continue;
+        kept.farthest[at].settle(query, rows, g, slack[i], -1);
       }
     };
     run_side_by_side((n + rows_at_once - 1) / rows_at_once, search);
   }
-  write_rows(bests, run.first, found);
+  write_rows(kept.nearest, run.first, found);
+  for (size_t i = 0; i < kept.farthest.size(); ++i) {
+    found.farthest.data_ptr<float>()[static_cast<size_t>(run.first) + i] =
+        -kept.farthest[i].sorted().front().similarity;
+  }
 }
 
 }  // namespace kith

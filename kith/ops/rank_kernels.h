@@ -13,7 +13,8 @@ struct RowPairs {
   const float* x = nullptr;
   const float* y = nullptr;
   int64_t dim = 0;
-  const int64_t* x_row = nullptr;  ///< [pairs]
+  /// [pairs]; on the CPU null: the first row is that of all.
+  const int64_t* x_row = nullptr;
   const int64_t* y_row = nullptr;  ///< [pairs]
   float* similarity = nullptr;     ///< [pairs]
 };

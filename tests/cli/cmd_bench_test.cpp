@@ -181,6 +181,16 @@ TEST(BenchCommand, MeasuresSeveralParts) {
                  {"unknown benchmark 'los:circle'"});
 }
 
+TEST(BenchCommand, ClassesAreAsFarApartAsIsAskedFor) {
+  const auto recall = [](const char* similarity) {
+    return bench_json("knn", {"--batch", "400", "--similarity", similarity})
+        .at("recall_any@1")
+        .get<double>();
+  };
+  EXPECT_EQ(recall("0.95"), 1.0);
+  EXPECT_LT(recall("0.1"), 0.5);
+}
+
 TEST(BenchCommand, WrongNamesAreRefused) {
   expect_failure(2, bench("los:recall_at_k", {}),
                  {"unknown benchmark 'los:recall_at_k'",

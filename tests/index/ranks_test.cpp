@@ -1,6 +1,7 @@
 #include "kith/index/ranks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string>
 
@@ -73,6 +74,19 @@ RankedPairs random_pairs(int64_t first, int64_t queries, int64_t gallery,
   return pairs;
 }
 
+/// Of each query the items of [0, gallery) that `takes` takes, rising.
+template <class Takes>
+RankedPairs pairs_where(int64_t queries, int64_t gallery, const Takes& takes) {
+  RankedPairs pairs;
+  for (int64_t q = 0; q < queries; ++q) {
+    for (int64_t i = 0; i < gallery; ++i) {
+      if (takes(q, i)) pairs.items.push_back(i);
+    }
+    pairs.offsets.push_back(std::ssize(pairs.items));
+  }
+  return pairs;
+}
+
 class EveryCpu : public ::testing::TestWithParam<CpuLevel> {
  protected:
   void SetUp() override { set_cpu_level(GetParam()); }
@@ -127,6 +141,52 @@ TEST_P(EveryCpu, BothWaysAgreesWithOneWay) {
     const Rows same(rows);
     EXPECT_EQ(exact_ranks(same, same, pairs, self),
               exact_ranks(Rows(rows), Rows(rows.clone()), pairs, self));
+  }
+}
+
+/// Several tiles of a gallery, and runs of items of every length. Bits do not
+/// depend on the other pairs.
+TEST_P(EveryCpu, HasExactSimilaritiesInAnyCompany) {
+  for (const int64_t dim : {500, 515}) {
+    const Tensor queries = random_normal({6, dim}, 1, at::kFloat);
+    const Tensor gallery = random_normal({900, dim}, 2, at::kFloat);
+    const Tensor expected =
+        torch::mm(queries.to(at::kDouble), gallery.to(at::kDouble).t());
+    const RankedPairs many = pairs_where(
+        6, 900, [](int64_t q, int64_t i) { return i % (q + 1) == 0; });
+    RankedPairs falling = many;
+    for (size_t q = 0; q < 6; ++q) {
+      std::reverse(falling.items.begin() + falling.offsets[q],
+                   falling.items.begin() + falling.offsets[q + 1]);
+    }
+    std::vector<float> found;
+    std::vector<float> backwards;
+    pair_similarities(queries, gallery, many, found);
+    pair_similarities(queries, gallery, falling, backwards);
+    ASSERT_EQ(found.size(), many.items.size());
+    for (size_t q = 0; q < 6; ++q) {
+      for (int64_t p = many.offsets[q]; p < many.offsets[q + 1]; ++p) {
+        const auto at = static_cast<size_t>(p);
+        const auto mirror =
+            static_cast<size_t>(many.offsets[q] + many.offsets[q + 1] - 1 - p);
+        EXPECT_EQ(found[at], backwards[mirror]);
+        const double truth =
+            expected[static_cast<int64_t>(q)][many.items[at]].item<double>();
+        EXPECT_NEAR(found[at], truth, 1e-7 * (1 + std::abs(truth)));
+      }
+    }
+    // One at a time, with the same bits.
+    std::vector<float> alone;
+    const RankedPairs one =
+        pairs_where(6, 900, [](int64_t q, int64_t i) { return i == 60 * q; });
+    pair_similarities(queries, gallery, one, alone);
+    for (size_t q = 0; q < 6; ++q) {
+      const auto* begin = many.items.data() + many.offsets[q];
+      const auto* end = many.items.data() + many.offsets[q + 1];
+      const auto* same = std::find(begin, end, one.items[q]);
+      ASSERT_NE(same, end);
+      EXPECT_EQ(alone[q], found[static_cast<size_t>(same - many.items.data())]);
+    }
   }
 }
 

@@ -86,11 +86,16 @@ TEST_P(KReciprocalGolden, GivesTheSameDistances) {
   const Tensor s = torch::mm(set.queries.in_memory().to(at::kDouble),
                              set.gallery.in_memory().to(at::kDouble).t())
                        .to(at::kFloat);
-  const auto related = order->related(0, set.queries.count());
+  RelatedItems related;
+  order->related(0, set.queries.count(), related);
   for (int64_t q = 0; q < set.queries.count(); ++q) {
     std::vector<double> apart(static_cast<size_t>(set.gallery.count()), 1);
-    for (const RelatedItem& each : related[static_cast<size_t>(q)]) {
-      apart[static_cast<size_t>(each.item)] = each.apart;
+    for (auto i =
+             static_cast<size_t>(related.pairs.offsets[static_cast<size_t>(q)]);
+         i <
+         static_cast<size_t>(related.pairs.offsets[static_cast<size_t>(q) + 1]);
+         ++i) {
+      apart[static_cast<size_t>(related.pairs.items[i])] = related.apart[i];
     }
     for (int64_t i = 0; i < set.gallery.count(); ++i) {
       if (set.self[q].item<int64_t>() == i) continue;

@@ -7,12 +7,15 @@ usage: KITH_PROGRAM=kith KITH_TEST_PROGRAM=kith_for_python
 The clients are onnx's checker, OpenCV's dnn, and onnxruntime: that of Python
 where it is installed, else that of node, which is fetched once to the folder
 KITH_ONNX_NODE. A client that is not there is left out, and the test says so.
-KITH_ONNX_ALL=PATTERN ("*", "resnet*") takes backbones of `kith list backbones`
-as they are, beside a small one of each family.
+KITH_ONNX_ALL=PATTERNS ("*", "resnet* vit_*", "* -*7b*" without some) takes
+backbones of `kith list backbones` as they are, beside a small one of each
+family: KITH_ONNX_JOBS at a time, with pictures of KITH_ONNX_SIZE pixels if that
+is set and not of those that they are for.
 
 Exit status 77 (skipped) without Python's onnx; in CI (CI=true) it must be there.
 """
 
+import concurrent.futures
 import fnmatch
 import json
 import os
@@ -179,12 +182,15 @@ class PythonRuntime:
         self.module = module
 
     def run(self, jobs):
+        loaded = None
         for model, images in jobs:
-            options = self.module.SessionOptions()
-            options.intra_op_num_threads = 1
-            options.log_severity_level = 3
-            session = self.module.InferenceSession(
-                str(model), options, providers=["CPUExecutionProvider"])
+            if model != loaded:
+                options = self.module.SessionOptions()
+                options.intra_op_num_threads = 1
+                options.log_severity_level = 3
+                session = self.module.InferenceSession(
+                    str(model), options, providers=["CPUExecutionProvider"])
+                loaded = model
             yield session.run(["embeddings"], {"images": images})[0]
 
 
@@ -405,36 +411,81 @@ class Models(unittest.TestCase):
                      "--out", self.folder / "flipped", "--onnx")
         self.assertIn("the ONNX model embeds one picture", result.stderr)
 
-    def test_every_backbone(self):
-        pattern = os.environ.get("KITH_ONNX_ALL", "")
-        if not pattern:
-            self.skipTest("KITH_ONNX_ALL is for all of them, in many minutes")
-        self.need_runtime()
-        listed = json.loads(run(PROGRAM, "list", "backbones", "--json").stdout)
-        names = [part["name"] for part in listed["backbones"]]
-        for name in fnmatch.filter(names, pattern):
-            model = {"name": "all", "exact": True, "model": {
-                "backbone": {"name": name}, "head": {"dim": 16}}}
-            self.write([model])
-            path = self.folder / "all.onnx"
+
+def chosen_backbones(patterns):
+    """Those of `kith list backbones` that are wanted, and those left out."""
+    listed = json.loads(run(PROGRAM, "list", "backbones", "--json").stdout)
+    wanted = [p for p in patterns.split() if not p.startswith("-")]
+    unwanted = [p[1:] for p in patterns.split() if p.startswith("-")]
+
+    def any_of(name, those):
+        return any(fnmatch.fnmatch(name, pattern) for pattern in those)
+
+    found = [part for part in listed["backbones"]
+             if any_of(part["name"], wanted)]
+    left = [part for part in found if any_of(part["name"], unwanted)]
+    return [part for part in found if part not in left], left
+
+
+def size_for(backbone):
+    """KITH_ONNX_SIZE in whole patches; 0: that of its weights."""
+    size = int(os.environ.get("KITH_ONNX_SIZE", "0"))
+    options = {option["name"]: option for option in backbone["options"]}
+    if "patch" not in options:
+        return size
+    if options["token"]["default"] == "joined":  # its weights fix the size
+        return 0
+    patch = int(options["patch"]["default"])
+    return size // patch * patch
+
+
+@unittest.skipUnless(os.environ.get("KITH_ONNX_ALL"),
+                     "KITH_ONNX_ALL is for all of them, in many minutes")
+class EveryBackbone(unittest.TestCase):
+    def errors_of(self, backbone, runtime):
+        """By batch the difference and what kith itself rounds off; and bytes."""
+        model = {"backbone": {"name": backbone["name"]}, "head": {"dim": 16}}
+        if size_for(backbone) > 0:
+            model["input"] = {"size": size_for(backbone)}
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "models.json").write_text(json.dumps({"models": [
+                {"name": "all", "exact": True, "model": model}]}), "utf-8")
+            run(os.environ["KITH_TEST_PROGRAM"], "onnx", folder,
+                folder / "models.json")
+            path = folder / "all.onnx"
             onnx.checker.check_model(str(path))
-            jobs, expected = [], []
-            for images, embeddings in pairs_of(self.folder, "all"):
-                jobs.append((path, images))
-                expected.append(embeddings)
+            jobs, expected = zip(*(((path, images), embeddings) for
+                                   images, embeddings in pairs_of(folder, "all")))
             exact = [numpy.load(file) for file in
-                     sorted(self.folder.glob("all.*.exact.npy"))]
-            errors = []
-            for found, kith, truth in zip(self.runtime.run(jobs), expected,
-                                          exact):
-                # The largest random networks round off more than that.
-                own = abs(kith - truth).max()
-                errors.append(abs(found - truth).max())
-                self.assertLessEqual(errors[-1], max(BOUND, 4 * own), name)
-            size = sum(file.stat().st_size
-                       for file in self.folder.glob("all.onnx*"))
-            print(f"{name}: {max(errors):.1e}, {size / 1e6:.0f} MB",
-                  flush=True)
+                     sorted(folder.glob("all.*.exact.npy"))]
+            assert [len(rows) for rows in exact] == [1, 7]
+            errors = [(abs(found - truth).max(), abs(kith - truth).max())
+                      for found, kith, truth in
+                      zip(runtime.run(jobs), expected, exact)]
+            size = sum(file.stat().st_size for file in folder.glob("all.onnx*"))
+            return errors, size
+
+    def test_every_backbone(self):
+        runtime = find_runtime()
+        if runtime is None:
+            self.skipTest("no onnxruntime: neither Python's nor node's")
+        chosen, left = chosen_backbones(os.environ["KITH_ONNX_ALL"])
+        print("left out:", " ".join(part["name"] for part in left) or "none",
+              flush=True)
+        jobs = int(os.environ.get("KITH_ONNX_JOBS", "1"))
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            running = {pool.submit(self.errors_of, part, runtime): part["name"]
+                       for part in chosen}
+            for done in concurrent.futures.as_completed(running):
+                name = running[done]
+                with self.subTest(name):
+                    errors, size = done.result()
+                    print(f"{name}: {max(errors)[0]:.1e}, {size / 1e6:.0f} MB",
+                          flush=True)
+                    for error, own in errors:
+                        # The largest random networks round off more than that.
+                        self.assertLessEqual(error, max(BOUND, 4 * own))
 
 
 if __name__ == "__main__":

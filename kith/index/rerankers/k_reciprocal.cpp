@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <numeric>
 #include <span>
 
 #include <ATen/Parallel.h>
@@ -100,14 +102,21 @@ class ReciprocalSets {
       all.insert(all.end(), row.begin(), row.end());
     }
     if (k2_ == 1) return all;
-    std::stable_sort(
-        all.begin(), all.end(),
-        [](const SparseEntry& a, const SparseEntry& b) { return a.at < b.at; });
+    // Of equal places the nearer neighbour's first: sums have one order.
+    std::vector<uint64_t> order(all.size());
+    for (size_t i = 0; i < all.size(); ++i) {
+      order[i] = (static_cast<uint64_t>(all[i].at) << 32) | i;
+    }
+    std::sort(order.begin(), order.end());
+    const auto entry = [&](size_t i) -> const SparseEntry& {
+      return all[static_cast<uint32_t>(order[i])];
+    };
     std::vector<SparseEntry> mean;
+    mean.reserve(all.size());
     for (size_t i = 0; i < all.size();) {
-      const int32_t at = all[i].at;
+      const int32_t at = entry(i).at;
       double sum = 0;
-      for (; i < all.size() && all[i].at == at; ++i) sum += all[i].value;
+      for (; i < all.size() && entry(i).at == at; ++i) sum += entry(i).value;
       mean.push_back({at, static_cast<float>(sum / static_cast<double>(k2_))});
     }
     return mean;
@@ -125,15 +134,16 @@ class ReciprocalSets {
                      {.k = k1_, .memory_mb = memory_mb, .farthest = true});
     const int64_t* index = found.indices.data_ptr<int64_t>();
     const float* farthest = found.farthest.data_ptr<float>();
-    near_.reserve(static_cast<size_t>(count_ * (k1_ + 1)));
-    farthest_.reserve(static_cast<size_t>(count_));
+    near_.resize(static_cast<size_t>(count_ * (k1_ + 1)));
+    farthest_.resize(static_cast<size_t>(count_));
     for (int64_t i = 0; i < count_; ++i) {
-      near_.push_back(static_cast<int32_t>(i));
+      int32_t* near = near_.data() + i * (k1_ + 1);
+      *near++ = static_cast<int32_t>(i);
       for (int64_t j = 0; j < k1_; ++j) {
-        near_.push_back(static_cast<int32_t>(index[i * k1_ + j]));
+        *near++ = static_cast<int32_t>(index[i * k1_ + j]);
       }
-      farthest_.push_back(
-          std::max(0.0, 2 - 2 * static_cast<double>(farthest[i])));
+      farthest_[static_cast<size_t>(i)] =
+          std::max(0.0, 2 - 2 * static_cast<double>(farthest[i]));
     }
   }
 
@@ -187,8 +197,8 @@ class ReciprocalSets {
       pairs.items.insert(pairs.items.end(), set.begin(), set.end());
       pairs.offsets.push_back(std::ssize(pairs.items));
     }
-    const std::vector<float> similarities =
-        pair_similarities(rows, rows, pairs, {memory_mb});
+    std::vector<float> similarities;
+    pair_similarities(rows, rows, pairs, similarities, {memory_mb});
     std::vector<std::vector<SparseEntry>> vectors(sets.size());
     at::parallel_for(0, size, 64, [&](int64_t from, int64_t to) {
       for (int64_t i = from; i < to; ++i) {
@@ -229,39 +239,50 @@ class ReciprocalSets {
 
 /// Of each item the gallery items in whose vectors it is, rising.
 SparseRows inverted(const ReciprocalSets& sets, int64_t outside) {
-  constexpr int64_t kRows = 4096;
   SparseRows lists;
   std::vector<int64_t> next(static_cast<size_t>(sets.count()) + 1);
-  // Once to count, once to write.
+  // Once to count, once to write. Threads take the next place of a list as they
+  // come, so lists are sorted behind.
   const auto walk = [&](const auto& visit) {
-    std::vector<std::vector<SparseEntry>> rows(kRows);
-    for (int64_t begin = outside; begin < sets.count(); begin += kRows) {
-      const int64_t size = std::min(kRows, sets.count() - begin);
-      at::parallel_for(0, size, 64, [&](int64_t from, int64_t to) {
-        for (int64_t i = from; i < to; ++i) {
-          rows[static_cast<size_t>(i)] = sets.expanded(begin + i);
-        }
-      });
-      for (int64_t i = 0; i < size; ++i) {
-        for (const SparseEntry& entry : rows[static_cast<size_t>(i)]) {
-          visit(begin + i - outside, entry);
+    at::parallel_for(outside, sets.count(), 64, [&](int64_t from, int64_t to) {
+      for (int64_t i = from; i < to; ++i) {
+        for (const SparseEntry& entry : sets.expanded(i)) {
+          visit(static_cast<int32_t>(i - outside), entry);
         }
       }
-    }
+    });
   };
-  walk([&](int64_t, const SparseEntry& entry) {
-    ++next[static_cast<size_t>(entry.at) + 1];
-  });
+  const auto take = [&](int64_t list) {
+    return std::atomic_ref(next[static_cast<size_t>(list)])
+        .fetch_add(1, std::memory_order_relaxed);
+  };
+  walk([&](int32_t, const SparseEntry& entry) { take(entry.at + 1); });
   for (size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
   lists.offsets = next;
   lists.entries.resize(static_cast<size_t>(next.back()));
-  walk([&](int64_t item, const SparseEntry& entry) {
-    const int64_t at = next[static_cast<size_t>(entry.at)]++;
-    lists.entries[static_cast<size_t>(at)] = {static_cast<int32_t>(item),
-                                              entry.value};
+  walk([&](int32_t item, const SparseEntry& entry) {
+    lists.entries[static_cast<size_t>(take(entry.at))] = {item, entry.value};
+  });
+  at::parallel_for(0, sets.count(), 256, [&](int64_t from, int64_t to) {
+    for (auto i = static_cast<size_t>(from); i < static_cast<size_t>(to); ++i) {
+      std::sort(lists.entries.begin() + lists.offsets[i],
+                lists.entries.begin() + lists.offsets[i + 1],
+                [](const SparseEntry& a, const SparseEntry& b) {
+                  return a.at < b.at;
+                });
+    }
   });
   return lists;
 }
+
+/// Related items that a thread finds, and what it needs for that.
+struct RelatedPart {
+  std::vector<double> shared;  ///< [N] zero, before and after a query.
+  std::vector<int32_t> room;
+  std::vector<int32_t> met;    ///< By the query at work.
+  std::vector<int32_t> items;  ///< Of all its queries, and with them
+  std::vector<double> apart;
+};
 
 class JaccardOrder final : public ItemOrder {
  public:
@@ -273,52 +294,74 @@ class JaccardOrder final : public ItemOrder {
         sets_(together_.rows, options, set.memory_mb),
         lists_(inverted(sets_, together_.outside)) {}
 
-  std::vector<std::vector<RelatedItem>> related(int64_t first,
-                                                int64_t last) const override {
-    std::vector<std::vector<RelatedItem>> all(
-        static_cast<size_t>(last - first));
-    at::parallel_for(first, last, 8, [&](int64_t from, int64_t to) {
-      std::vector<double> shared(static_cast<size_t>(items_));
-      std::vector<int32_t> room;
-      for (int64_t q = from; q < to; ++q) {
-        all[static_cast<size_t>(q - first)] = related_to(q, shared, room);
+  void related(int64_t first, int64_t last, RelatedItems& to) override {
+    const int64_t queries = last - first;
+    const int64_t parts = std::min<int64_t>(at::get_num_threads(), queries);
+    parts_.resize(std::max(parts_.size(), static_cast<size_t>(parts)));
+    std::vector<int64_t>& offsets = to.pairs.offsets;
+    to.pairs.first = first;
+    offsets.assign(static_cast<size_t>(queries) + 1, 0);
+    const auto for_parts = [&](const auto& visit) {
+      at::parallel_for(0, parts, 1, [&](int64_t from, int64_t until) {
+        for (int64_t i = from; i < until; ++i) {
+          visit(parts_[static_cast<size_t>(i)], queries * i / parts,
+                queries * (i + 1) / parts);
+        }
+      });
+    };
+    for_parts([&](RelatedPart& part, int64_t begin, int64_t end) {
+      part.shared.resize(static_cast<size_t>(items_));
+      part.items.clear();
+      part.apart.clear();
+      for (int64_t q = begin; q < end; ++q) {
+        const int64_t before = std::ssize(part.items);
+        add_related(first + q, part);
+        offsets[static_cast<size_t>(q) + 1] = std::ssize(part.items) - before;
       }
     });
-    return all;
+    std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+    to.pairs.items.resize(static_cast<size_t>(offsets.back()));
+    to.apart.resize(to.pairs.items.size());
+    for_parts([&](const RelatedPart& part, int64_t begin, int64_t) {
+      const int64_t at = offsets[static_cast<size_t>(begin)];
+      std::copy(part.items.begin(), part.items.end(),
+                to.pairs.items.begin() + at);
+      std::copy(part.apart.begin(), part.apart.end(), to.apart.begin() + at);
+    });
   }
 
-  float distance(int64_t query, double apart, float similarity) const override {
-    const double d = scaled_distance(
-        similarity,
-        sets_.farthest(together_.place[static_cast<size_t>(query)]));
-    return static_cast<float>((1 - lambda_) * apart + lambda_ * d);
+  void distances(int64_t query, int64_t count, const double* apart,
+                 const float* similarity, float* to) const override {
+    const double farthest =
+        sets_.farthest(together_.place[static_cast<size_t>(query)]);
+    for (int64_t i = 0; i < count; ++i) {
+      const double d = scaled_distance(similarity[i], farthest);
+      to[i] = static_cast<float>((1 - lambda_) * apart[i] + lambda_ * d);
+    }
   }
 
  private:
-  /// `shared` [N] is zero, before and after.
-  std::vector<RelatedItem> related_to(int64_t query,
-                                      std::vector<double>& shared,
-                                      std::vector<int32_t>& room) const {
-    std::vector<int32_t> met;
+  void add_related(int64_t query, RelatedPart& part) const {
     const int64_t place = together_.place[static_cast<size_t>(query)];
+    part.met.clear();
     for (const SparseEntry& own : sets_.expanded(place)) {
       for (const SparseEntry& other : lists_.row(own.at)) {
-        double& sum = shared[static_cast<size_t>(other.at)];
-        if (sum == 0) met.push_back(other.at);
+        double& sum = part.shared[static_cast<size_t>(other.at)];
+        if (sum == 0) part.met.push_back(other.at);
         sum += std::min(own.value, other.value);
       }
     }
-    sort_numbers(met, items_, room);
+    sort_numbers(part.met, items_, part.room);
     const int64_t self =
         self_.defined() ? self_.data_ptr<int64_t>()[query] : -1;
-    std::vector<RelatedItem> items;
-    items.reserve(met.size());
-    for (const int32_t item : met) {
-      double& sum = shared[static_cast<size_t>(item)];
-      if (item != self) items.push_back({item, 1 - sum / (2 - sum)});
+    for (const int32_t item : part.met) {
+      double& sum = part.shared[static_cast<size_t>(item)];
+      if (item != self) {
+        part.items.push_back(item);
+        part.apart.push_back(1 - sum / (2 - sum));
+      }
       sum = 0;
     }
-    return items;
   }
 
   Tensor self_;
@@ -327,6 +370,7 @@ class JaccardOrder final : public ItemOrder {
   Together together_;
   ReciprocalSets sets_;
   SparseRows lists_;
+  std::vector<RelatedPart> parts_;
 };
 
 }  // namespace
