@@ -1,3 +1,4 @@
+#include <future>
 #include <numeric>
 #include <optional>
 #include <unordered_set>
@@ -26,14 +27,19 @@ class ImageSource final : public IndexSource {
       : memory_mb_(options.memory_mb), ranks_(options.ranks) {
     const ChosenCheckpoint checkpoint =
         choose_checkpoint(options.source, options.checkpoint);
+    std::future<bool> read;  // beside the model: a GPU takes a while to start
+    if (!options.images.empty()) {
+      read = std::async(std::launch::async,
+                        [this, &options] { return use_images(options); });
+    }
     model_loaded_ = load_model(checkpoint.file, device);
     dim_ = embedding_dim(*model_loaded_.net, usual_embedding(model_loaded_));
     set_model(options.source, checkpoint, *model_loaded_.net);
     bool has_labels = true;
-    if (options.images.empty()) {
-      use_run_data(options);
+    if (read.valid()) {
+      has_labels = read.get();
     } else {
-      has_labels = use_images(options);
+      use_run_data(options);
     }
     left_out_ = data_->left_out();
     skips_broken_ = data_->skips_broken();
