@@ -24,6 +24,46 @@ class Options(unittest.TestCase):
             self.assertIn("from 0.1 to 3600", done.stderr)
 
 
+class PicturesRoot(unittest.TestCase):
+    def statuses(self, root):
+        server = Server("--pictures-root", root)
+        self.addCleanup(server.end)
+        found = (server.get("/api/items/3/image")[0],
+                 server.search(shared.pictures[3])[0])
+        return found, server.stop()[1]
+
+    def test_shows_what_is_below_it_alone(self):
+        self.assertEqual(self.statuses(shared.folder / "data")[0], (200, 200))
+        found, said = self.statuses(shared.model)
+        self.assertEqual(found, (404, 200))
+        self.assertIn(f"is not shown: it is not below {shared.model}", said)
+
+    def test_must_be_there(self):
+        done = kith("serve", "--index", shared.index, "--pictures-root",
+                    shared.folder / "none")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("none, which is no folder", done.stderr)
+
+    def test_is_kept_in_an_index(self):
+        index = shared.folder / "rooted"
+        make = ("index", shared.model, "--images",
+                shared.folder / "data" / "dataset.csv", "--out", index,
+                "--device", "cpu", "--threads", 1, "--pictures-root")
+        done = kith(*make, shared.model)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(f"is not below {shared.model}", done.stderr)
+        self.assertIn("--pictures-root", done.stderr)
+        done = kith(*make, shared.folder / "data")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        root = str(shared.folder / "data")
+        self.assertIn(f"below {root} only", kith("index", "info", index).stdout)
+        told = json.loads(kith("index", "info", index, "--json").stdout)
+        self.assertEqual(told["pictures_root"], root)
+        server = Server(index=index)
+        self.addCleanup(server.end)
+        self.assertEqual(server.get("/api/items/3/image")[0], 200)
+
+
 class Addresses(unittest.TestCase):
     def expect_own(self, host, url):
         server = Server("--host", host)
