@@ -55,8 +55,8 @@ void check_needed(const CLI::App& command, const IndexFlags& flags) {
       throw ConfigError(option + " goes with " + name + " only; leave it out");
     }
   };
-  need({"--kind", "--set", "--overwrite", "--threshold"}, flags.options.out,
-       "--out");
+  need({"--kind", "--set", "--overwrite", "--threshold", "--pictures-root"},
+       flags.options.out, "--out");
   need({"--shard-rows", "--dtype"}, flags.options.export_to, "--export");
 }
 
@@ -167,6 +167,10 @@ void add_index(CLI::App& app) {
   command->add_option("--threshold", flags->options.threshold,
                       std::string(kThresholdHelp) +
                           "default: that of an index that is the source");
+  command->add_option("--pictures-root", flags->options.pictures_root,
+                      "The folder that all pictures are below: kith serve "
+                      "shows no others; default: that of an index that is the "
+                      "source");
   command->add_flag("--overwrite", flags->options.overwrite,
                     "Replace an index that is there");
   command->add_option("--export", flags->options.export_to,

@@ -21,6 +21,7 @@ struct ServeFlags {
   std::vector<std::string> indexes;
   std::vector<std::string> models;
   std::vector<std::string> thresholds;
+  std::vector<std::string> roots;
   std::string token_file;
   int64_t max_body_mb = 20;
   ServeIndexOptions options;
@@ -87,6 +88,7 @@ std::vector<ServedFile> files_of(const ServeFlags& flags) {
   }
   give(flags.models, "--model", &ServedFile::model, files);
   give(flags.thresholds, "--threshold", &ServedFile::threshold, files);
+  give(flags.roots, "--pictures-root", &ServedFile::pictures_root, files);
   return files;
 }
 
@@ -164,6 +166,19 @@ void add_limits(CLI::App& command, ServeFlags& flags) {
       ->check(integer(1, 65'536))
       ->capture_default_str();
   command
+      .add_option(
+          "--client-connections", flags.options.http.client_connections,
+          "Of these for one address, and so of its requests in work; programs "
+          "of this machine may have all")
+      ->check(integer(1, 65'536))
+      ->capture_default_str();
+  command
+      .add_option("--request-seconds", flags.options.http.request_seconds,
+                  "A request that is in work for longer is answered 503, and "
+                  "a picture that cannot be read in time is given up")
+      ->check(seconds(0.1, 3600))
+      ->capture_default_str();
+  command
       .add_option("--header-seconds", flags.options.http.header_seconds,
                   "A client that takes longer to ask is answered 408")
       ->check(seconds(0.1, 3600))
@@ -194,6 +209,11 @@ void add_serve(CLI::App& app) {
       ->add_option("--threshold", flags->thresholds,
                    std::string(kThresholdHelp) +
                        "NAME=... for one of several; default: the index's own")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--pictures-root", flags->roots,
+                   "The folder that pictures must be below to be shown, or "
+                   "NAME=... for one of several; default: what the index says")
       ->allow_extra_args(false);
   command
       ->add_option("--host", flags->options.http.host,

@@ -5,6 +5,7 @@
 #include "cli/common.h"
 #include "cli/index_words.h"
 #include "cli/source_flags.h"
+#include "kith/core/json_text.h"
 #include "kith/core/timer.h"
 #include "kith/use/change_index.h"
 #include "kith/use/files.h"
@@ -84,6 +85,9 @@ void run_info(const InfoFlags& flags) {
       json["checkpoint"] = info.checkpoint_text;
     }
     if (info.threshold) json["threshold"] = info.threshold->value;
+    if (!info.pictures_root.empty()) {
+      set_path(json, "pictures_root", info.pictures_root);
+    }
     if (index.whole) json["check"] = check_words(*index.whole);
     print_json(json);
     return;
@@ -102,6 +106,9 @@ void run_info(const InfoFlags& flags) {
   }
   if (info.threshold) {
     print_line("answers     from the " + threshold_text(*info.threshold));
+  }
+  if (!info.pictures_root.empty()) {
+    print_line("pictures    below " + info.pictures_root + " only");
   }
   if (!info.recall.empty()) {
     print_line("recall      " + recall_text(info.recall) +

@@ -12,6 +12,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "kith/core/error.h"
+#include "kith/core/quote.h"
 
 namespace kith {
 namespace {
@@ -38,6 +39,16 @@ struct Place {
                     ": the configuration is too large or too deeply nested");
 }
 
+/// yaml-cpp reads any bytes, but writes other characters for those that are not
+/// UTF-8: what a run keeps would not be what it was made with.
+void check_utf8(const std::string& text, const std::string& where) {
+  if (is_utf8(text)) return;
+  throw ConfigError(
+      where + ": " + quote(text) +
+      " is not UTF-8, the one encoding that a configuration may have: save it "
+      "as UTF-8, and give files and folders names that are");
+}
+
 /// Converts yaml-cpp's tree. Aliases are expanded here, so what is counted is
 /// what keeps a hostile file ("billion laughs") from exhausting memory.
 class Converter {
@@ -53,6 +64,7 @@ class Converter {
       bytes_ += yaml.Scalar().size();
       if (bytes_ > kMaxExpanded) refuse_size(node.where);
       node.scalar = yaml.Scalar();
+      check_utf8(node.scalar, node.where);
       node.quoted = yaml.Tag() == "!";
     } else if (yaml.IsSequence()) {
       node.kind = ConfigNode::Kind::kList;
@@ -209,7 +221,9 @@ bool is_plain(const std::string& text) {
   return !text.starts_with("...") && text != "null";
 }
 
-void emit_text(YAML::Emitter& out, const std::string& text, bool quoted) {
+void emit_text(YAML::Emitter& out, const std::string& text, bool quoted,
+               const std::string& where) {
+  check_utf8(text, where.empty() ? "the configuration" : where);
   if (quoted || !is_plain(text)) out << YAML::DoubleQuoted;
   out << text;
 }
@@ -220,7 +234,7 @@ void emit(YAML::Emitter& out, const ConfigNode& node) {
       out << YAML::Null;
       break;
     case ConfigNode::Kind::kScalar:
-      emit_text(out, node.scalar, node.quoted);
+      emit_text(out, node.scalar, node.quoted, node.where);
       break;
     case ConfigNode::Kind::kList: {
       const bool plain = std::all_of(
@@ -237,7 +251,7 @@ void emit(YAML::Emitter& out, const ConfigNode& node) {
       out << YAML::BeginMap;
       for (const auto& [key, value] : node.entries) {
         out << YAML::Key;
-        emit_text(out, key, false);
+        emit_text(out, key, false, value.where);
         out << YAML::Value;
         emit(out, value);
       }

@@ -77,6 +77,17 @@ fs::path present_folder() {
   return folder;
 }
 
+bool is_below(const fs::path& file, const fs::path& folder) {
+  std::error_code error;
+  const fs::path real = fs::canonical(file, error);
+  if (error) return false;
+  const fs::path real_folder = fs::canonical(folder, error);
+  if (error) return false;
+  const auto [end, other] = std::mismatch(
+      real_folder.begin(), real_folder.end(), real.begin(), real.end());
+  return end == real_folder.end() && other != real.end();
+}
+
 void make_folders(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);

@@ -29,6 +29,11 @@ std::filesystem::path full_path(const std::filesystem::path& path);
 /// RunError if it is gone.
 std::filesystem::path present_folder();
 
+/// Whether a file lies below a folder once links in both are followed. False if
+/// either is not there or cannot be told.
+bool is_below(const std::filesystem::path& file,
+              const std::filesystem::path& folder);
+
 /// Makes a folder and those that it is in; nothing if it is there. RunError.
 void make_folders(const std::filesystem::path& folder);
 

@@ -113,6 +113,20 @@ std::optional<IndexThreshold> index_threshold_of(const Json& json,
   return IndexThreshold{number, text_of(*found, path, "wanted")};
 }
 
+/// Empty where there is none.
+std::string pictures_root_of(const Json& json, const std::string& path) {
+  if (!json.contains("pictures_root")) return "";
+  text_of(json, path, "pictures_root");
+  if (json.contains("pictures_root_bytes")) {
+    text_of(json, path, "pictures_root_bytes");
+  }
+  std::string root = get_path(json, "pictures_root");
+  if (!root.starts_with('/')) {
+    refuse(path, "'pictures_root' must be a path that begins with /");
+  }
+  return root;
+}
+
 Json ranges_of(const PositionSet& positions) {
   Json ranges = Json::array();
   for (const auto& [first, last] : positions.ranges()) {
@@ -181,6 +195,7 @@ IndexRecord read_index_record(const std::string& path) {
   record.info.recall = recall_of(json, path);
   record.info.removed = removed_of(json, path, record.count);
   record.info.threshold = index_threshold_of(json, path);
+  record.info.pictures_root = pictures_root_of(json, path);
   record.files = files_of(json, path);
   return record;
 }
@@ -203,6 +218,9 @@ void write_index_record(const std::string& path, const IndexRecord& record) {
   if (const auto& threshold = record.info.threshold) {
     json["threshold"] = {{"value", threshold->value},
                          {"wanted", threshold->wanted}};
+  }
+  if (!record.info.pictures_root.empty()) {
+    set_path(json, "pictures_root", record.info.pictures_root);
   }
   if (!record.files.generation.empty()) json["files"] = json_of(record.files);
   std::string text = json_text(json, -1) + "\n";

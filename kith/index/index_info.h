@@ -34,6 +34,9 @@ struct IndexInfo {
       {};  ///< "best checkpoint (epoch 7)"; may be empty.
   /// None: whatever is nearest is an answer.
   std::optional<IndexThreshold> threshold = {};
+  /// The folder that all pictures are below: others are not shown. From the
+  /// root of the file system; empty: pictures may be anywhere.
+  std::string pictures_root = {};
 };
 
 /// What tells whether the other files of an index are those it was made with.

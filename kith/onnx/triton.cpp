@@ -21,19 +21,6 @@ constexpr const char* kTritonMark =
 /// The most pictures that the server puts together.
 constexpr int kMostPictures = 64;
 
-/// A name that needs no quotes anywhere.
-std::string model_name(const std::string& folder) {
-  const std::string name = full_path(folder).filename().string();
-  const bool is_plain = std::all_of(name.begin(), name.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ||
-           c == '_' || c == '.';
-  });
-  if (!name.empty() && is_plain) return name;
-  throw ConfigError("option 'out' " + folder +
-                    ": the Triton server calls the model as the folder, whose "
-                    "name must be letters, digits, '-', '_' and '.'");
-}
-
 /// Without the number of pictures, which the server counts itself.
 std::string port_text(const std::string& kind, const OnnxPort& port) {
   std::string dims;
@@ -66,8 +53,21 @@ bool has_only(const fs::path& folder, const std::vector<std::string>& allowed) {
 
 }  // namespace
 
-int64_t write_triton_model(const OnnxModel& model, const std::string& folder) {
-  const std::string config = config_text(model, model_name(folder));
+std::string triton_model_name(const std::string& folder) {
+  const std::string name = full_path(folder).filename().string();
+  const bool is_plain = std::all_of(name.begin(), name.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ||
+           c == '_' || c == '.';
+  });
+  if (!name.empty() && is_plain) return name;
+  throw ConfigError("option 'out' " + folder +
+                    ": the Triton server calls the model as the folder, whose "
+                    "name must be letters, digits, '-', '_' and '.'");
+}
+
+int64_t write_triton_model(const OnnxModel& model, const std::string& name,
+                           const std::string& folder) {
+  const std::string config = config_text(model, name);
   const fs::path out(folder), version = out / kTritonVersion;
   make_folders(version);
   remove_file(out / kTritonConfig);

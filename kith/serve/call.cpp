@@ -11,6 +11,9 @@ namespace kith {
 namespace {
 
 constexpr int64_t kUsualNeighbours = 12;
+/// Until a wrong token is called one, for each that was wrong of late: at most
+/// half a second.
+constexpr double kWrongTokenSeconds = 0.5 / WrongTokens::kAtOnce;
 constexpr int64_t kUsualSide = 512;
 constexpr int64_t kSmallestSide = 16;
 constexpr int64_t kLargestSide = 2048;
@@ -46,12 +49,15 @@ std::optional<HttpResponse> check_token(const HttpRequest& head,
                           "wait a moment, and check the token");
   }
   if (is_right) return {};
+  HttpResponse refusal =
+      error_response(401, "this server wants a token",
+                     "send the header 'Authorization: Bearer TOKEN' with "
+                     "the token that the server was started with");
   if (tries && rules.wrong_tokens != nullptr) {
-    rules.wrong_tokens->count(head.client);
+    refusal.delay_seconds =
+        kWrongTokenSeconds * rules.wrong_tokens->count(head.client);
   }
-  return error_response(401, "this server wants a token",
-                        "send the header 'Authorization: Bearer TOKEN' with "
-                        "the token that the server was started with");
+  return refusal;
 }
 
 /// Browsers say where a request comes from. A page of another site could not

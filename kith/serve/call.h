@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kith/serve/deadline.h"
 #include "kith/serve/http.h"
 #include "kith/serve/route_table.h"
 #include "kith/serve/served_index.h"
@@ -23,6 +24,7 @@ struct Call {
   std::string label;  ///< Of the class to search in; empty: all. Or of new
                       ///< items.
   std::string id;     ///< Of an item.
+  Deadline deadline = kNoDeadline;
 
   /// What the addresses of the index's items begin with: "/api".
   std::string base() const;

@@ -28,6 +28,7 @@ struct HttpResponse {
   std::string body;
   std::string cache = "no-store";  ///< Cache-Control
   std::vector<std::pair<std::string, std::string>> headers = {};
+  double delay_seconds = 0;    ///< Until it is sent: trying is to be slow.
   const char* route = "none";  ///< What the request was for, in metrics.
 };
 

@@ -158,26 +158,36 @@ class HttpServer::Listener {
 
   void open(Tcp::socket socket) {
     std::erase_if(sessions_, [](const auto& weak) { return weak.expired(); });
-    const bool is_refused =
-        shared_.connections >= shared_.options.connections && !make_room();
+    const HttpPlace place = find_place(client_of(socket));
+    const bool is_refused = place != HttpPlace::kOwn;
     if (is_refused) shared_.metrics.connection_refused();
     if (is_refused && shared_.refusals >= kRefusals) return;
     const auto session =
-        std::make_shared<HttpSession>(std::move(socket), shared_, is_refused);
+        std::make_shared<HttpSession>(std::move(socket), shared_, place);
     sessions_.push_back(session);
     session->start();
   }
 
+  HttpPlace find_place(const std::string& client) {
+    const HttpOptions& options = shared_.options;
+    if (shared_.clients.connections(client) >= options.client_connections) {
+      return make_room(client) ? HttpPlace::kOwn : HttpPlace::kNoneOfClient;
+    }
+    if (shared_.connections < options.connections) return HttpPlace::kOwn;
+    return make_room("") ? HttpPlace::kOwn : HttpPlace::kNone;
+  }
+
   /// A client that only holds a connection makes room for a new one: the one
   /// idle longest, of clients without the token if there are any. False
-  /// if all have a request in work.
-  bool make_room() {
+  /// if all have a request in work. Of all clients, or of one.
+  bool make_room(const std::string& client) {
     while (true) {
       std::shared_ptr<HttpSession> oldest;
       std::optional<HttpSession::Idle> since;
       for (const auto& weak : sessions_) {
         const auto session = weak.lock();
         const auto idle = session ? session->idle() : std::nullopt;
+        if (!client.empty() && session && session->client() != client) continue;
         if (!idle || (since && *since < *idle)) continue;
         oldest = session;
         since = idle;

@@ -14,10 +14,14 @@ struct HttpOptions {
   std::string host = "127.0.0.1";  ///< An IP address, or localhost.
   int64_t port = 8080;             ///< 0: a free one.
   uint64_t max_body_bytes = 20 << 20;
-  int64_t connections = 256;   ///< With a request in work; more: 503.
+  int64_t connections = 256;  ///< With a request in work; more: 503.
+  /// Of these for one address of a client, and so half of the memory for
+  /// bodies; more: 429. This machine may have all.
+  int64_t client_connections = 64;
   int64_t threads = 2;         ///< For sockets.
   double header_seconds = 10;  ///< From its first byte on.
   double body_seconds = 30;
+  double request_seconds = 30;  ///< From its last byte to the answer.
   double write_seconds = 30;
   double idle_seconds = 30;   ///< Until a next request begins.
   double finish_seconds = 5;  ///< For requests in flight when it stops.

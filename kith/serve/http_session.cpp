@@ -23,6 +23,8 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kBufferBytes = 64 << 10;
 /// How many of the largest bodies may be in memory at a time.
 constexpr uint64_t kBodies = 16;
+/// Of these, how many of one client.
+constexpr uint64_t kBodiesOfClient = kBodies / 2;
 /// For the client to read an answer that ends the connection.
 constexpr double kCloseSeconds = 2;
 constexpr double kCloseSecondsAtTheEnd = 0.2;
@@ -36,8 +38,8 @@ std::chrono::milliseconds duration(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 
-/// The address of the other side; of IPv6 its network, for a client has any
-/// number of addresses there. Empty if it is this machine, or gone.
+}  // namespace
+
 std::string client_of(const asio::ip::tcp::socket& socket) {
   boost::system::error_code error;
   const asio::ip::tcp::endpoint end = socket.remote_endpoint(error);
@@ -51,28 +53,27 @@ std::string client_of(const asio::ip::tcp::socket& socket) {
   return asio::ip::make_network_v6(address, 64).canonical().to_string();
 }
 
-}  // namespace
-
 HttpSession::HttpSession(asio::ip::tcp::socket socket, HttpShared& shared,
-                         bool is_refused)
+                         HttpPlace place)
     : socket_(std::move(socket)),
       deadline_(socket_.get_executor()),
       buffer_(kBufferBytes),
       shared_(shared),
-      is_refused_(is_refused),
+      place_(place),
       client_(client_of(socket_)),
       idle_since_(kBusy) {
-  if (is_refused_) {
+  if (place_ != HttpPlace::kOwn) {
     ++shared_.refusals;
   } else {
     ++shared_.connections;
+    shared_.clients.add_connections(client_, 1);
     shared_.metrics.connection_opened();
   }
 }
 
 HttpSession::~HttpSession() {
-  shared_.body_bytes -= body_bytes_;
-  if (is_refused_) {
+  forget_body();
+  if (place_ != HttpPlace::kOwn) {
     --shared_.refusals;
   } else if (idle_since_ != kGone) {
     leave_place();
@@ -81,6 +82,7 @@ HttpSession::~HttpSession() {
 
 void HttpSession::leave_place() {
   --shared_.connections;
+  shared_.clients.add_connections(client_, -1);
   shared_.metrics.connection_closed();
 }
 
@@ -115,9 +117,14 @@ bool HttpSession::become_busy() {
 
 void HttpSession::start() {
   asio::dispatch(socket_.get_executor(), [self = shared_from_this()] {
-    if (self->is_refused_) {
+    if (self->place_ == HttpPlace::kNone) {
       return self->send(error_response(503, "too many connections are open",
                                        "try again in a moment"));
+    }
+    if (self->place_ == HttpPlace::kNoneOfClient) {
+      return self->send(
+          error_response(429, "too many connections are open from this address",
+                         "close some, or try again in a moment"));
     }
     self->become_idle();
     self->limit(self->shared_.options.header_seconds);
@@ -140,17 +147,13 @@ void HttpSession::limit(double seconds) {
   wait_for_deadline();
 }
 
-void HttpSession::limit_nothing() {
-  is_late_ = false;
-  deadline_.expires_at(Clock::time_point::max());
-}
-
 void HttpSession::wait_for_deadline() {
   deadline_.async_wait([weak = weak_from_this()](const Error& error) {
     const auto self = weak.lock();
     if (error || !self) return;
     // Just when the time was over the next step may have begun.
     if (self->deadline_.expiry() > Clock::now()) return;
+    if (self->is_in_work_) return self->on_overdue();
     self->is_late_ = true;
     Error ignored;
     self->socket_.cancel(ignored);
@@ -274,12 +277,22 @@ void HttpSession::read_body() {
 bool HttpSession::count_body() {
   const uint64_t more = parser_->get().body().size() - body_bytes_;
   body_bytes_ += more;
-  const uint64_t most = kBodies * shared_.options.max_body_bytes;
-  return shared_.body_bytes.fetch_add(more) + more <= most;
+  const uint64_t largest = shared_.options.max_body_bytes;
+  const auto of_client = static_cast<uint64_t>(
+      shared_.clients.add_body_bytes(client_, static_cast<int64_t>(more)));
+  return shared_.body_bytes.fetch_add(more) + more <= kBodies * largest &&
+         of_client <= kBodiesOfClient * largest;
+}
+
+void HttpSession::forget_body() {
+  shared_.body_bytes -= body_bytes_;
+  shared_.clients.add_body_bytes(client_, -static_cast<int64_t>(body_bytes_));
+  body_bytes_ = 0;
 }
 
 void HttpSession::hand_on() {
-  limit_nothing();
+  is_in_work_ = true;
+  limit(shared_.options.request_seconds);
   HttpRequest request = head_.request;
   request.body = std::move(parser_->get().body());
   shared_.handler.answer(
@@ -287,12 +300,40 @@ void HttpSession::hand_on() {
       [self = shared_from_this()](HttpResponse response) mutable {
         asio::post(self->socket_.get_executor(),
                    [self, response = std::move(response)]() mutable {
-                     self->send(std::move(response));
+                     self->on_reply(std::move(response));
                    });
       });
 }
 
+void HttpSession::on_reply(HttpResponse response) {
+  if (!is_in_work_) return;  // too late
+  is_in_work_ = false;
+  send(std::move(response));
+}
+
+/// Who has the request may reply still, when nobody waits for it any more.
+void HttpSession::on_overdue() {
+  is_in_work_ = false;
+  manner_.keep = false;
+  send(error_response(503, "the server took too long to answer",
+                      "try again in a moment"));
+}
+
+/// Who waits here makes room for others, as who is idle does.
+void HttpSession::send_later(HttpResponse response) {
+  become_idle();
+  deadline_.expires_after(duration(response.delay_seconds));
+  response.delay_seconds = 0;
+  deadline_.async_wait(
+      [self = shared_from_this(),
+       response = std::move(response)](const Error& error) mutable {
+        if (error || !self->become_busy()) return self->close();
+        self->send(std::move(response));
+      });
+}
+
 void HttpSession::send(HttpResponse response) {
+  if (response.delay_seconds > 0) return send_later(std::move(response));
   manner_.keep = manner_.keep && !shared_.stopping;
   route_ = response.route;
   message_.emplace(make_message(std::move(response), manner_));
@@ -313,8 +354,7 @@ void HttpSession::on_sent(const Error& error) {
              std::to_string(status) + " " +
              std::to_string(static_cast<int64_t>(seconds * 1e3)) + " ms");
   }
-  shared_.body_bytes -= body_bytes_;
-  body_bytes_ = 0;
+  forget_body();
   if (error) return close();
   if (!manner_.keep) return close_kindly();
   wait_for_request();
@@ -327,7 +367,7 @@ void HttpSession::close_kindly() {
   socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
   parser_.reset();
   buffer_.clear();
-  if (!is_refused_) become_idle();
+  if (place_ == HttpPlace::kOwn) become_idle();
   limit(shared_.stopping ? kCloseSecondsAtTheEnd : kCloseSeconds);
   drop_input();
 }
@@ -343,7 +383,12 @@ void HttpSession::drop_input() {
       });
 }
 
+/// The place is free then, also while the handler still has a request that was
+/// given up, and with it this session.
 void HttpSession::close() {
+  if (place_ == HttpPlace::kOwn && idle_since_.exchange(kGone) != kGone) {
+    leave_place();
+  }
   Error ignored;
   socket_.close(ignored);
 }

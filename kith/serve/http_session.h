@@ -15,6 +15,7 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include "kith/core/timer.h"
+#include "kith/serve/client_counts.h"
 #include "kith/serve/http.h"
 #include "kith/serve/http_head.h"
 #include "kith/serve/http_message.h"
@@ -34,16 +35,28 @@ struct HttpShared {
   std::atomic<int64_t> connections = 0;  ///< Without those refused.
   std::atomic<int64_t> refusals = 0;     ///< Connections being refused.
   std::atomic<uint64_t> body_bytes = 0;  ///< Of bodies, as far as they came.
+  ClientCounts clients = {};             ///< What each has of these.
 };
+
+/// Whether a connection is one of those that may be open.
+enum class HttpPlace {
+  kOwn,
+  kNone,          ///< There are too many.
+  kNoneOfClient,  ///< The client has too many.
+};
+
+/// The address of the other side; of IPv6 its network, for a client has any
+/// number of addresses there. Empty if it is this machine, or gone.
+std::string client_of(const boost::asio::ip::tcp::socket& socket);
 
 /// One connection: reads a request, hands it on, writes the answer, and so on
 /// until either side has enough. Every step has a time limit. It keeps itself
 /// alive; all of it runs on the strand of its socket.
 class HttpSession : public std::enable_shared_from_this<HttpSession> {
  public:
-  /// One that is refused answers 503 to whatever comes, and closes.
+  /// One without a place answers 503 or 429 to whatever comes, and closes.
   HttpSession(boost::asio::ip::tcp::socket socket, HttpShared& shared,
-              bool is_refused);
+              HttpPlace place);
   ~HttpSession();
   HttpSession(const HttpSession&) = delete;
   HttpSession& operator=(const HttpSession&) = delete;
@@ -63,6 +76,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   };
   std::optional<Idle> idle() const;
 
+  const std::string& client() const { return client_; }
+
   /// Gives its place to another if it is still as idle as it was: whether it
   /// was. From any thread.
   bool make_room(const Idle& idle);
@@ -77,7 +92,6 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void leave_place();
 
   void limit(double seconds);
-  void limit_nothing();
   void wait_for_deadline();
 
   void wait_for_request();
@@ -89,8 +103,12 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void start_body();
   void read_body();
   bool count_body();
+  void forget_body();
   void hand_on();
+  void on_reply(HttpResponse response);
+  void on_overdue();
   void send(HttpResponse response);
+  void send_later(HttpResponse response);
   void on_sent(const Error& error);
   void close_kindly();
   void drop_input();
@@ -100,7 +118,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   boost::asio::steady_timer deadline_;  ///< Of the step in work.
   boost::beast::flat_buffer buffer_;
   HttpShared& shared_;
-  bool is_refused_;
+  HttpPlace place_;
   std::string client_;  ///< HttpRequest::client
   /// In nanoseconds; kBusy, or kGone once the place is another's.
   std::atomic<int64_t> idle_since_;
@@ -112,6 +130,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   const char* route_ = "none";  ///< Of the answer being written.
   Timer timer_;                 ///< Since the header was there.
   uint64_t body_bytes_ = 0;     ///< Of shared_.body_bytes.
+  bool is_in_work_ = false;     ///< The handler has a request.
   bool reads_header_ = false;   ///< No request is in work.
   bool is_late_ = false;        ///< The step in work took too long.
 };

@@ -78,10 +78,14 @@ std::string_view KeptPictures::id_of(std::string_view path) const {
   return name ? id_in(*name).value_or(path) : path;
 }
 
-std::string KeptPictures::file_of(std::string_view path) const {
+bool KeptPictures::is_kept(std::string_view path) const {
   const std::optional<std::string_view> name = name_of(path);
-  if (!name || !id_in(*name)) return std::string(path);
-  return folder_ + "/" + std::string(*name);
+  return name && id_in(*name);
+}
+
+std::string KeptPictures::file_of(std::string_view path) const {
+  if (!is_kept(path)) return std::string(path);
+  return folder_ + "/" + std::string(*name_of(path));
 }
 
 /// Several at a time: the disk syncs eight together in little more time than

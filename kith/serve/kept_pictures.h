@@ -32,6 +32,9 @@ class KeptPictures {
   /// was when they were added.
   std::string file_of(std::string_view path) const;
 
+  /// Whether a path is that of a kept one.
+  bool is_kept(std::string_view path) const;
+
   struct File {
     std::string path;  ///< path_of()
     std::string_view bytes;

@@ -49,7 +49,9 @@ struct NewItems {
 
 }  // namespace
 
-void embed_new_items(const Call& call, const SentPictures& pictures,
+void embed_new_items(const Call& call,
+                     const std::shared_ptr<const HttpRequest>& request,
+                     const SentPictures& pictures,
                      std::function<void(ItemChange)> ready, Reply reply) {
   const auto items = std::make_shared<NewItems>();
   items->reply = std::move(reply);
@@ -77,17 +79,20 @@ void embed_new_items(const Call& call, const SentPictures& pictures,
   // By number: what is ready is handed on, and not there any more, before this
   // ends.
   for (size_t i = 0; i < pictures.pictures.size(); ++i) {
-    Image image;
-    if (auto fault = decode_sent(pictures.pictures[i], service.options().limits,
-                                 image)) {
-      return items->fail(std::move(*fault));
-    }
     try {
-      service.embed(image, [items, i](const Tensor& vector,
-                                      const std::exception_ptr& error) {
-        if (error) return items->fail(problem_answer(error));
-        items->set_vector(i, vector);
-      });
+      Image image;
+      if (auto fault =
+              decode_sent(pictures.pictures[i], request,
+                          service.options().limits, call.deadline, image)) {
+        return items->fail(std::move(*fault));
+      }
+      service.embed(
+          image,
+          [items, i](const Tensor& vector, const std::exception_ptr& error) {
+            if (error) return items->fail(problem_answer(error));
+            items->set_vector(i, vector);
+          },
+          call.deadline);
     } catch (const std::exception&) {
       return items->fail(problem_answer(std::current_exception()));
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "kith/serve/call.h"
 #include "kith/serve/item_changer.h"
@@ -8,10 +9,12 @@
 
 namespace kith {
 
-/// Decodes and embeds pictures that a client adds, and hands on the change that
-/// they make, on the thread of the model's service; or replies what is wrong
-/// with one of them.
-void embed_new_items(const Call& call, const SentPictures& pictures,
+/// Decodes and embeds pictures that a client adds in a request, and hands on
+/// the change that they make, on the thread of the model's service; or replies
+/// what is wrong with one of them.
+void embed_new_items(const Call& call,
+                     const std::shared_ptr<const HttpRequest>& request,
+                     const SentPictures& pictures,
                      std::function<void(ItemChange)> ready, Reply reply);
 
 }  // namespace kith

@@ -27,6 +27,8 @@ Json answer_schemas() {
 "Health": {"type": "object", "required": ["status", "token_required"],
   "additionalProperties": false, "properties": {
     "status": {"const": "ok"}, "token_required": {"type": "boolean"}}},
+"Ready": {"type": "object", "required": ["status"],
+  "additionalProperties": false, "properties": {"status": {"const": "ready"}}},
 "OpenApi": {"type": "object", "required": ["openapi", "info", "paths"]},
 "Indexes": {"type": "object", "required": ["indexes"],
   "additionalProperties": false, "properties": {"indexes": {"type": "array",
@@ -133,9 +135,11 @@ std::string error_text(int status) {
       {411, "The length of the body must be known"},
       {413, "Too many bytes or pixels"},
       {415, "Not a picture of a kind that is read"},
-      {429, "Too many wrong tokens"},
+      {429, "Too many wrong tokens, or too many connections of a client"},
       {500, "The server's log says why"},
-      {503, "Too much waits, or another program changes the index; try again"},
+      {503,
+       "Too much waits or takes too long, or another program changes the "
+       "index; try again"},
       {507, "No more room for pictures"}};
   return texts.at(status);
 }
@@ -160,7 +164,8 @@ std::vector<int> errors_of(const Route& route, bool in_index) {
   add(changes && has_body, {409});
   add(has_body, {411, 413, 415});
   add(route.access != RouteAccess::kOpen, {429});
-  add(is_api, {500, 503});
+  add(is_api, {500});
+  add(is_api || route.kind == RouteKind::kReady, {503});
   add(changes && has_body, {507});
   return errors;
 }

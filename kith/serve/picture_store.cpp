@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "kith/core/path.h"
 #include "kith/data/input.h"
 #include "kith/image/decode.h"
 #include "kith/image/encode.h"
@@ -9,7 +10,19 @@
 
 namespace kith {
 
-Image item_picture(const ItemPlace& item) {
+namespace {
+
+/// No link leads out of the root either.
+void check_root(const ItemPlace& item) {
+  if (item.root.empty() || is_below(item.file, item.root)) return;
+  throw ItemPictureError(
+      item.position, item.file + " is not shown: it is not below " + item.root +
+                         ", the folder of the index's pictures (option "
+                         "'pictures_root')");
+}
+
+Image read_item(const ItemPlace& item) {
+  check_root(item);
   try {
     return decode_image(item.file);
   } catch (const DataError& error) {
@@ -17,12 +30,23 @@ Image item_picture(const ItemPlace& item) {
   }
 }
 
+}  // namespace
+
+Image item_picture(const ItemPlace& item, Deadline deadline) {
+  return call_until<Image>(deadline, [item] { return read_item(item); });
+}
+
 PictureStore::PictureStore(int64_t cache_bytes)
     : most_bytes_(static_cast<size_t>(cache_bytes)) {}
 
-std::string PictureStore::jpeg(const ItemPlace& item, int side) {
+std::string PictureStore::jpeg(const ItemPlace& item, int side,
+                               Deadline deadline) {
   constexpr int kQuality = 90;
-  const Key key{item.file, file_mark(item.file), side};
+  const FileMark mark = call_until<FileMark>(deadline, [item] {
+    check_root(item);  // also of what is kept: another index may have no root
+    return file_mark(item.file);
+  });
+  const Key key{item.file, mark, side};
   {
     const std::lock_guard lock(mutex_);
     const auto found = places_.find(key);
@@ -31,11 +55,14 @@ std::string PictureStore::jpeg(const ItemPlace& item, int side) {
       return found->second->bytes;
     }
   }
-  const Image image = item_picture(item);
-  const Size size = size_within({image.width, image.height}, side);
-  const std::vector<uint8_t> jpeg =
-      encode_jpeg(resize(image, size.width, size.height), kQuality);
-  std::string bytes(jpeg.begin(), jpeg.end());
+  const auto make = [item, side] {
+    const Image image = read_item(item);
+    const Size size = size_within({image.width, image.height}, side);
+    const std::vector<uint8_t> jpeg =
+        encode_jpeg(resize(image, size.width, size.height), kQuality);
+    return std::string(jpeg.begin(), jpeg.end());
+  };
+  std::string bytes = call_until<std::string>(deadline, make);
   keep(key, bytes);
   return bytes;
 }

@@ -28,8 +28,9 @@ class ItemPictureError : public DataError {
 };
 
 /// The picture of an item, as large as pictures that are indexed may be: limits
-/// for what clients send are not for it. ItemPictureError if it cannot be read.
-Image item_picture(const ItemPlace& item);
+/// for what clients send are not for it. ItemPictureError if it cannot be read
+/// or is not below the item's root; BusyError when the deadline passes.
+Image item_picture(const ItemPlace& item, Deadline deadline = kNoDeadline);
 
 /// The pictures of items as small JPEGs. They are decoded and encoded anew:
 /// nothing that a file may hide goes to a browser. Those shown last are kept,
@@ -40,8 +41,9 @@ class PictureStore {
   explicit PictureStore(int64_t cache_bytes);
 
   /// The item's picture with its long side cut to `side` pixels.
-  /// ItemPictureError if its file cannot be read. Safe from several threads.
-  std::string jpeg(const ItemPlace& item, int side);
+  /// Errors as of item_picture(). Safe from several threads.
+  std::string jpeg(const ItemPlace& item, int side,
+                   Deadline deadline = kNoDeadline);
 
   int64_t cached_bytes() const;
 

@@ -28,6 +28,7 @@ void QueryQueue::push(Query query) {
     const int64_t bytes = query.bytes();
     check_place_locked(bytes);
     bytes_ += bytes;
+    query.since = std::chrono::steady_clock::now();
     queue_.push_back(std::move(query));
   }
   changed_.notify_one();
@@ -45,7 +46,9 @@ std::vector<Query> QueryQueue::take() {
     batch.push_back(std::move(queue_.front()));
     queue_.pop_front();
   }
+  busy_since_.reset();
   if (!batch.empty()) {
+    busy_since_ = batch.front().since;
     batches_.add(static_cast<double>(batch.size()), kBatchBounds);
   }
   return batch;
@@ -67,7 +70,15 @@ void QueryQueue::stop() {
 
 ServiceStats QueryQueue::stats() const {
   const std::lock_guard lock(mutex_);
-  return {static_cast<int64_t>(queue_.size()), batches_};
+  ServiceStats stats;
+  stats.queued = static_cast<int64_t>(queue_.size());
+  stats.most_queued = most_;
+  stats.batches = batches_;
+  const std::chrono::duration<double> waits =
+      busy_since_ ? std::chrono::steady_clock::now() - *busy_since_
+                  : std::chrono::steady_clock::duration();
+  stats.longest_wait = waits.count();
+  return stats;
 }
 
 /// For pictures of `bytes`. Those of a single search always have place: it

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Query {
   int64_t exclude = -1;         ///< The item that is searched with.
   int64_t k = 0;
   std::string label;
+  Deadline deadline = kNoDeadline;
+  Deadline since = {};  ///< When it came into the queue.
   SearchService::Done done;
   SearchService::Embedded embedded;  ///< Instead of `done`.
 
@@ -63,6 +66,8 @@ class QueryQueue {
   std::deque<Query> queue_;
   int64_t bytes_ = 0;  ///< Of all in it.
   bool stopped_ = false;
+  /// When the first of the batch in work came; none: the service is idle.
+  std::optional<Deadline> busy_since_;
   CountHistogram<kBatchBounds.size()> batches_;
 };
 

@@ -14,6 +14,7 @@ enum class RouteKind {
   kPage,
   kAsset,
   kHealth,
+  kReady,
   kMetrics,
   kOpenApi,
   kIndexes,

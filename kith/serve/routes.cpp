@@ -22,6 +22,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Searches that take longer are not on their way to an answer any more.
+constexpr double kReadySeconds = 10;
+
+Deadline deadline_of(double seconds) {
+  return std::chrono::steady_clock::now() +
+         std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
 }  // namespace
 
 Routes::Routes(const ServedIndexes& indexes, const ServeMetrics& metrics,
@@ -52,6 +60,7 @@ Routes::Routes(const ServedIndexes& indexes, const ServeMetrics& metrics,
 Routes::~Routes() { stop(); }
 
 void Routes::stop() {
+  stopped_ = true;
   workers_->stop();
   // Embeddings of new items become changes: these end last.
   for (const auto& index : indexes_) index->service().stop();
@@ -73,6 +82,7 @@ bool Routes::knows(const HttpRequest& head) {
 
 void Routes::answer(HttpRequest request, Reply reply) {
   Call call;
+  call.deadline = deadline_of(options_.request_seconds);
   if (auto refusal = read_call(request, *rules_, call)) {
     return reply(std::move(*refusal));
   }
@@ -89,7 +99,8 @@ void Routes::answer(HttpRequest request, Reply reply) {
     case RouteKind::kPicture:
       return picture(call, named);
     case RouteKind::kFindItem:
-      return hand_on(named, [call, named] { named(find_item_answer(call)); });
+      return hand_on(named, call.deadline,
+                     [call, named] { named(find_item_answer(call)); });
     case RouteKind::kAddItems:
     case RouteKind::kPutItem:
       return add(std::move(call), std::move(request), named);
@@ -115,6 +126,8 @@ HttpResponse Routes::light_answer(const Call& call) const {
     case RouteKind::kHealth:
       return json_answer(
           {{"status", "ok"}, {"token_required", !options_.token.empty()}});
+    case RouteKind::kReady:
+      return ready();
     case RouteKind::kMetrics:
       return metrics();
     case RouteKind::kOpenApi:
@@ -136,17 +149,33 @@ HttpResponse Routes::page_file(const Call& call) const {
           "no-cache"};
 }
 
-HttpResponse Routes::metrics() const {
+ServiceStats Routes::service_stats() const {
   ServiceStats services;
-  std::vector<IndexStats> indexes;
   std::set<const SearchService*> counted;
   for (const auto& index : indexes_) {
-    indexes.push_back(index->stats());
     if (!counted.insert(&index->service()).second) continue;
     services.add(index->service().stats());
   }
+  return services;
+}
+
+HttpResponse Routes::metrics() const {
+  std::vector<IndexStats> indexes;
+  for (const auto& index : indexes_) indexes.push_back(index->stats());
   return {200, "text/plain; version=0.0.4; charset=utf-8",
-          metrics_.text(services, indexes)};
+          metrics_.text(service_stats(), indexes)};
+}
+
+/// For who decides which of several servers gets the next search.
+HttpResponse Routes::ready() const {
+  const ServiceStats stats = service_stats();
+  std::string fault;
+  if (stopped_) fault = "the server stops";
+  if (stats.queued >= stats.most_queued) fault = "too many searches wait";
+  if (stats.longest_wait > kReadySeconds) fault = "a search takes too long";
+  if (hanging_calls() >= kMostHangingCalls) fault = "pictures cannot be read";
+  if (fault.empty()) return json_answer({{"status", "ready"}});
+  return error_response(503, fault, "ask another server, or try again");
 }
 
 HttpResponse Routes::indexes() const {
@@ -183,15 +212,18 @@ HttpResponse Routes::info(const Call& call) const {
        {"rerank", text_of(service.rerank)}});
 }
 
-void Routes::hand_on(const Reply& reply, Job job) {
-  const bool has_place = workers_->post([reply, job = std::move(job)] {
+void Routes::hand_on(const Reply& reply, Deadline deadline, Job job) {
+  const auto work = [reply, deadline, job = std::move(job)] {
     try {
+      if (std::chrono::steady_clock::now() > deadline) {
+        throw BusyError("the request waited too long for its turn");
+      }
       job();
     } catch (const std::exception&) {
       reply(problem_answer(std::current_exception()));
     }
-  });
-  if (has_place) return;
+  };
+  if (workers_->post(work)) return;
   reply(error_response(503, "too many requests wait already",
                        "try again in a moment"));
 }
@@ -212,45 +244,47 @@ void Routes::search(Call call, HttpRequest request, const Reply& reply) {
     reply(error ? problem_answer(error)
                 : hits_answer(call, hits, timer.seconds()));
   };
-  hand_on(reply, [call, with_item, sent, upload, reply, done] {
+  hand_on(reply, call.deadline, [call, with_item, sent, upload, reply, done] {
     SearchService& service = call.index->service();
     const SharedIndex& index = call.snapshot->index;
     if (with_item) {
       return service.submit_item(
           index, call.index->place_of(*index, call.match.position), call.number,
-          call.label, done);
+          call.label, done, call.deadline);
     }
     Image image;
-    if (auto fault = decode_sent(upload.pictures.front(),
-                                 service.options().limits, image)) {
+    if (auto fault =
+            decode_sent(upload.pictures.front(), sent, service.options().limits,
+                        call.deadline, image)) {
       return reply(std::move(*fault));
     }
     sent->body.clear();
     sent->body.shrink_to_fit();
-    service.submit(index, image, call.number, call.label, done);
+    service.submit(index, image, call.number, call.label, done, call.deadline);
   });
 }
 
 void Routes::picture(const Call& call, const Reply& reply) {
-  hand_on(reply, [this, call, reply] {
+  hand_on(reply, call.deadline, [this, call, reply] {
     const ItemPlace place =
         call.index->place_of(*call.snapshot->index, call.match.position);
     // Not to be kept: with another index the same address is another picture.
     reply({200, "image/jpeg",
-           pictures_->jpeg(place, static_cast<int>(call.number)), "no-store"});
+           pictures_->jpeg(place, static_cast<int>(call.number), call.deadline),
+           "no-store"});
   });
 }
 
 void Routes::add(Call call, HttpRequest request, const Reply& reply) {
   call.snapshot.reset();  // a change is of what is on disk then
   const auto sent = std::make_shared<HttpRequest>(std::move(request));
-  hand_on(reply, [this, call, sent, reply]() mutable {
+  hand_on(reply, call.deadline, [this, call, sent, reply]() mutable {
     SentPictures upload;
     if (auto fault = read_sent(*sent, *rules_, call, upload)) {
       return reply(std::move(*fault));
     }
     embed_new_items(
-        call, upload,
+        call, sent, upload,
         [this, call, reply](ItemChange made) {
           change(call, std::move(made), reply);
         },

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -7,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "kith/serve/deadline.h"
 #include "kith/serve/http.h"
 #include "kith/serve/serve_metrics.h"
 #include "kith/serve/served_index.h"
@@ -26,6 +28,7 @@ struct RouteOptions {
   bool allow_changes = false;                  ///< By who has the token.
   int64_t pictures_bytes = int64_t{10} << 30;  ///< That clients may add.
   uint64_t max_body_bytes = 20 << 20;
+  double request_seconds = 30;  ///< What is not answered then is given up.
   int64_t workers = 2;          ///< Threads that decode pictures.
   int64_t waiting_jobs = 1024;  ///< For these; more are refused.
   int64_t picture_cache_bytes = 64 << 20;
@@ -52,6 +55,8 @@ class Routes final : public HttpHandler {
   HttpResponse light_answer(const Call& call) const;
   HttpResponse page_file(const Call& call) const;
   HttpResponse metrics() const;
+  HttpResponse ready() const;
+  ServiceStats service_stats() const;
   HttpResponse indexes() const;
   HttpResponse info(const Call& call) const;
   void search(Call call, HttpRequest request, const Reply& reply);
@@ -60,7 +65,8 @@ class Routes final : public HttpHandler {
   void remove(const Call& call, const Reply& reply);
   void change(const Call& call, ItemChange change, const Reply& reply);
 
-  void hand_on(const Reply& reply, Job job);
+  /// A job whose deadline passes before its turn is not begun.
+  void hand_on(const Reply& reply, Deadline deadline, Job job);
 
   const ServedIndexes& indexes_;
   const ServeMetrics& metrics_;
@@ -70,6 +76,7 @@ class Routes final : public HttpHandler {
   std::unique_ptr<PictureStore> pictures_;
   /// Empty if changes are not allowed.
   std::map<const ServedIndex*, std::unique_ptr<ItemChanger>> changers_;
+  std::atomic<bool> stopped_ = false;
   std::unique_ptr<WorkerPool> workers_;
 };
 

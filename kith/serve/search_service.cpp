@@ -68,6 +68,7 @@ class SearchService::Worker {
     while (true) {
       std::vector<Query> batch = queue_.take();
       if (batch.empty()) break;
+      drop_late(batch);
       std::vector<Outcome> outcomes(batch.size());
       try {
         embed_pictures_of(batch);
@@ -82,6 +83,17 @@ class SearchService::Worker {
     const auto stops =
         std::make_exception_ptr(BusyError("the search service stops"));
     for (const Query& query : queue_.take_rest()) tell(query, {{}, stops});
+  }
+
+  /// Nobody waits for their answers any more.
+  static void drop_late(std::vector<Query>& batch) {
+    const auto now = std::chrono::steady_clock::now();
+    std::erase_if(batch, [now](const Query& query) {
+      if (query.deadline > now) return false;
+      const BusyError late("the search waited too long for its turn");
+      tell(query, {{}, std::make_exception_ptr(late)});
+      return true;
+    });
   }
 
   static void tell(const Query& query, Outcome outcome) {
@@ -211,7 +223,8 @@ void SearchService::check_fits(const StoredIndex& index) const {
 }
 
 void SearchService::submit(SharedIndex index, const Image& image, int64_t k,
-                           const std::string& label, Done done) {
+                           const std::string& label, Done done,
+                           Deadline deadline) {
   worker_->queue().check_place();
   Query query;
   query.index = std::move(index);
@@ -220,35 +233,39 @@ void SearchService::submit(SharedIndex index, const Image& image, int64_t k,
   query.k = k;
   query.label = label;
   query.done = std::move(done);
+  query.deadline = deadline;
   worker_->queue().push(std::move(query));
 }
 
 void SearchService::submit_item(SharedIndex index, const ItemPlace& item,
-                                int64_t k, const std::string& label,
-                                Done done) {
+                                int64_t k, const std::string& label, Done done,
+                                Deadline deadline) {
   worker_->queue().check_place();
   Query query;
   const Tensor vector = index->vector(item.position);
   if (vector.defined()) {
     query.vector = vector.reshape({1, -1});
   } else {
-    query.pictures = make_pictures(item_picture(item), worker_->input(),
-                                   options().descriptor);
+    query.pictures = make_pictures(item_picture(item, deadline),
+                                   worker_->input(), options().descriptor);
   }
   query.index = std::move(index);
   query.exclude = item.position;
   query.k = k;
   query.label = label;
   query.done = std::move(done);
+  query.deadline = deadline;
   worker_->queue().push(std::move(query));
 }
 
-void SearchService::embed(const Image& image, Embedded done) {
+void SearchService::embed(const Image& image, Embedded done,
+                          Deadline deadline) {
   worker_->queue().check_place();
   Query query;
   query.pictures =
       make_pictures(image, worker_->input(), worker_->options().descriptor);
   query.embedded = std::move(done);
+  query.deadline = deadline;
   worker_->queue().push(std::move(query));
 }
 

@@ -14,6 +14,7 @@
 #include "kith/index/reranker.h"
 #include "kith/index/stored_index.h"
 #include "kith/models/embedding_net.h"
+#include "kith/serve/deadline.h"
 #include "kith/serve/serve_metrics.h"
 
 namespace kith {
@@ -34,12 +35,7 @@ struct ServiceOptions {
 struct ItemPlace {
   int64_t position = 0;
   std::string file = {};
-};
-
-/// More searches wait than may, or the service has stopped: try again later.
-class BusyError : public RunError {
- public:
-  using RunError::RunError;
+  std::string root = {};  ///< The folder it must be below; empty: any.
 };
 
 /// An index that is not changed any more. Who searches keeps it.
@@ -66,18 +62,21 @@ class SearchService {
   /// Makes the image small on the calling thread, and hands it on: `done` is
   /// called on the service's thread and throws nothing. Finds items of a class
   /// only, unless `label` is empty. BusyError (and no call of `done`) if too
-  /// many wait.
+  /// many wait; `done` gets one if the deadline passes before its turn comes.
   void submit(SharedIndex index, const Image& image, int64_t k,
-              const std::string& label, Done done);
+              const std::string& label, Done done,
+              Deadline deadline = kNoDeadline);
 
   /// The same with an item of the index, which does not find itself.
   /// ItemPictureError if the index cannot tell its vector and its file cannot
   /// be read.
   void submit_item(SharedIndex index, const ItemPlace& item, int64_t k,
-                   const std::string& label, Done done);
+                   const std::string& label, Done done,
+                   Deadline deadline = kNoDeadline);
 
   /// The embedding of an image, with which it can be added to an index.
-  void embed(const Image& image, Embedded done);
+  void embed(const Image& image, Embedded done,
+             Deadline deadline = kNoDeadline);
 
   /// The first two, waiting for the result.
   std::vector<SearchHit> search(const SharedIndex& index, const Image& image,

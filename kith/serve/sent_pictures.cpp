@@ -94,18 +94,21 @@ std::optional<HttpResponse> read_sent(const HttpRequest& request,
   return bad_request(fault);
 }
 
-std::optional<HttpResponse> decode_sent(std::string_view bytes,
-                                        const DecodeLimits& limits,
-                                        Image& image) {
+std::optional<HttpResponse> decode_sent(
+    std::string_view bytes, std::shared_ptr<const HttpRequest> request,
+    const DecodeLimits& limits, Deadline deadline, Image& image) {
   if (image_format(bytes).name.empty()) {
     return error_response(415,
                           "this is not a picture of a kind that is read here",
                           "send it as one of these: " + image_formats_text());
   }
   try {
-    image = decode_image(
-        {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()},
-        "the picture", limits);
+    image = call_until<Image>(
+        deadline, [bytes, limits, request = std::move(request)] {
+          return decode_image(
+              {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()},
+              "the picture", limits);
+        });
     return {};
   } catch (const TooLargeError& large) {
     return error_response(413, large.what(),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,9 +28,10 @@ std::optional<HttpResponse> read_sent(const HttpRequest& request,
                                       const CallRules& rules, Call& call,
                                       SentPictures& sent);
 
-/// Decodes a picture that a client sent, or says what is wrong with it.
-std::optional<HttpResponse> decode_sent(std::string_view bytes,
-                                        const DecodeLimits& limits,
-                                        Image& image);
+/// Decodes a picture, which is in the body of a request, or says what is wrong
+/// with it. BusyError when the deadline passes.
+std::optional<HttpResponse> decode_sent(
+    std::string_view bytes, std::shared_ptr<const HttpRequest> request,
+    const DecodeLimits& limits, Deadline deadline, Image& image);
 
 }  // namespace kith

@@ -1,8 +1,10 @@
 #include "kith/serve/serve_metrics.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "kith/core/memory.h"
+#include "kith/serve/deadline.h"
 
 namespace kith {
 namespace {
@@ -99,6 +101,8 @@ void ServeMetrics::connection_refused() {
 
 void ServiceStats::add(const ServiceStats& other) {
   queued += other.queued;
+  most_queued += other.most_queued;
+  longest_wait = std::max(longest_wait, other.longest_wait);
   batches.add(other.batches);
 }
 
@@ -126,6 +130,9 @@ std::string ServeMetrics::text(const ServiceStats& service,
               connections_);
   write_value(out, "kith_connections_refused_total", "counter",
               "Connections above the limit.", refused_);
+  write_value(out, "kith_hanging_calls", "gauge",
+              "Pictures whose reading was given up and has not ended.",
+              hanging_calls());
   write_indexes(out, indexes);
   if (const auto bytes = resident_bytes()) {
     write_value(out, "process_resident_memory_bytes", "gauge",

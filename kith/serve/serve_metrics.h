@@ -36,7 +36,10 @@ inline constexpr std::array<double, 9> kBatchBounds = {1,  2,  4,   8,  16,
 
 /// What a service tells of itself.
 struct ServiceStats {
-  int64_t queued = 0;  ///< Searches that wait.
+  int64_t queued = 0;       ///< Searches that wait.
+  int64_t most_queued = 0;  ///< That may.
+  /// Seconds since the oldest search that is in work came; 0 if none is.
+  double longest_wait = 0;
   CountHistogram<kBatchBounds.size()> batches;
 
   void add(const ServiceStats& other);

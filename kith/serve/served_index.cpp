@@ -53,7 +53,13 @@ std::string_view ServedIndex::id_of(const StoredIndex& index,
 
 ItemPlace ServedIndex::place_of(const StoredIndex& index,
                                 int64_t position) const {
-  return {position, pictures_.file_of(index.items().path(position))};
+  const std::string_view path = index.items().path(position);
+  const std::string& root = options_.pictures_root.empty()
+                                ? index.info().pictures_root
+                                : options_.pictures_root;
+  // What clients added is beside the index, wherever other pictures are.
+  return {position, pictures_.file_of(path),
+          pictures_.is_kept(path) ? "" : root};
 }
 
 int64_t ServedIndex::find(const StoredIndex& index, std::string_view id) const {

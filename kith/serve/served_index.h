@@ -39,6 +39,8 @@ struct ServedIndexOptions {
   c10::Device device = at::kCPU;
   /// The least similarity that is an answer; none: what each index says.
   std::optional<IndexThreshold> threshold = {};
+  /// The folder that pictures must be below; empty: what each index says.
+  std::string pictures_root = {};
 };
 
 /// An index on disk with what is searched of it, which follows when it changes.

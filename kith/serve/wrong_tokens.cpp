@@ -16,7 +16,7 @@ double WrongTokens::left_of(const Tries& tries, Clock::time_point now) {
   return std::max(0.0, tries.count - passed.count());
 }
 
-void WrongTokens::count(const std::string& address, Clock::time_point now) {
+double WrongTokens::count(const std::string& address, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   if (by_address_.size() >= kAddresses && !by_address_.contains(address)) {
     std::erase_if(by_address_, [now](const auto& entry) {
@@ -27,6 +27,7 @@ void WrongTokens::count(const std::string& address, Clock::time_point now) {
   Tries& tries = by_address_[address];
   tries.count = std::min(left_of(tries, now) + 1, kAtOnce);
   tries.at = now;
+  return tries.count;
 }
 
 bool WrongTokens::too_many(const std::string& address, Clock::time_point now) {

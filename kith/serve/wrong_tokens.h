@@ -15,7 +15,9 @@ class WrongTokens {
   using Clock = std::chrono::steady_clock;
   static constexpr double kAtOnce = 50;
 
-  void count(const std::string& address, Clock::time_point now = Clock::now());
+  /// Returns how many are counted then: one more, but one a second less.
+  double count(const std::string& address,
+               Clock::time_point now = Clock::now());
 
   /// Whether an address has had all its tries for now.
   bool too_many(const std::string& address,

@@ -1,5 +1,6 @@
 #include "kith/train/export_model.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -296,11 +297,12 @@ void export_model(const LoadedModel& model, const ExportSource& source,
 bool is_export(const std::string& folder) {
   const fs::path path(folder);
   if (!is_saved_model((path / kExportedWeights).string())) return false;
-  if (is_file(path / kModelJson)) return true;
-  for (const std::string& name : names_in(path)) {
-    if (!is_export_file(name)) return false;
-  }
-  return true;
+  return is_file(path / kModelJson) || has_export_alone(folder);
+}
+
+bool has_export_alone(const std::string& folder) {
+  const std::vector<std::string> names = names_in(folder);
+  return std::all_of(names.begin(), names.end(), is_export_file);
 }
 
 ChosenCheckpoint origin_of(const ChosenCheckpoint& checkpoint) {

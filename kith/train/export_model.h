@@ -43,6 +43,9 @@ std::string nested_text(EmbeddingNet& net);
 /// its way counts if nothing else is in the folder.
 bool is_export(const std::string& folder);
 
+/// Whether a folder has no files but those of an export, whole or on its way.
+bool has_export_alone(const std::string& folder);
+
 /// Where a network comes from: of an export's weights what model.json beside
 /// them says, else the checkpoint itself.
 ChosenCheckpoint origin_of(const ChosenCheckpoint& checkpoint);

@@ -109,6 +109,7 @@ AddedToIndex add_to_index(const AddToIndexOptions& options, c10::Device device,
   const std::unique_ptr<IndexSource> source =
       open_index_source(options.source, device, free_number(index.items()));
   check_same_model(index, *source, options);
+  check_pictures_root(source->items(), index.info().pictures_root);
   const std::vector<std::string> known = items_there(index, *source);
   if (!known.empty() && !options.replace) {
     throw ConfigError(std::to_string(known.size()) + " of " +

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "kith/core/file.h"
 #include "kith/core/log.h"
 #include "kith/core/path.h"
+#include "kith/core/whole_folder.h"
 #include "kith/onnx/triton.h"
 #include "kith/train/export_huggingface.h"
 #include "kith/train/export_model.h"
@@ -50,6 +52,20 @@ void check_export_folder(const ExportRunOptions& options,
                       ": has an export already; option 'overwrite' replaces "
                       "it");
   }
+}
+
+/// Whatever happens, an export that was there is there, or the new one. Files
+/// of others stay where they are: then it is written into the folder.
+void write_export(const ExportRunOptions& options,
+                  const std::function<void(const std::string&)>& write) {
+  const bool has_others = !options.triton && !options.huggingface &&
+                          path_exists(options.out) &&
+                          !has_export_alone(options.out);
+  if (!has_others) return write_whole_folder(options.out, write);
+  log_info(options.out +
+           " has other files too, which stay: its files are replaced one by "
+           "one");
+  write(options.out);
 }
 
 /// The network as ONNX, with what somebody needs who has that file alone.
@@ -92,23 +108,31 @@ ExportedRun export_run(const ExportRunOptions& options) {
                                 : load_model(checkpoint.file, at::kCPU);
   ChosenCheckpoint origin = is_published ? checkpoint : origin_of(checkpoint);
   ExportSource source = {std::move(origin), options.version};
+  ExportedRun exported{checkpoint, model.net->dim()};
+  std::function<void(const std::string&)> write;
   if (options.huggingface) {
-    return {checkpoint, model.net->dim(),
-            export_huggingface(model, source, options.out)};
-  }
-  if (options.onnx || options.triton) {
-    const OnnxModel onnx = onnx_of(model, options);
-    if (options.triton) {
-      return {checkpoint, model.net->dim(),
-              write_triton_model(onnx, options.out)};
+    write = [&](const std::string& folder) {
+      exported.bytes = export_huggingface(model, source, folder);
+    };
+  } else if (options.triton) {
+    write = [&, name = triton_model_name(options.out),
+             onnx = onnx_of(model, options)](const std::string& folder) {
+      exported.bytes = write_triton_model(onnx, name, folder);
+    };
+  } else {
+    if (options.onnx) {
+      source.write_onnx =
+          [onnx = onnx_of(model, options)](const std::string& path) {
+            write_onnx(onnx, path);
+          };
     }
-    source.write_onnx = [onnx](const std::string& path) {
-      write_onnx(onnx, path);
+    write = [&](const std::string& folder) {
+      export_model(model, source, folder);
+      exported.bytes = bytes_of(fs::path(folder) / kExportedWeights);
     };
   }
-  export_model(model, source, options.out);
-  return {checkpoint, model.net->dim(),
-          bytes_of(fs::path(options.out) / kExportedWeights)};
+  write_export(options, write);
+  return exported;
 }
 
 }  // namespace kith

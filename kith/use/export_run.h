@@ -30,7 +30,8 @@ struct ExportedRun {
 
 /// Writes a network for use elsewhere (see export_model, onnx_model,
 /// write_triton_model and export_huggingface). ConfigError if the folder has
-/// anything but an earlier export of the same kind.
+/// anything but an earlier export of the same kind. One that is replaced is
+/// there whole until the new one is.
 ExportedRun export_run(const ExportRunOptions& options);
 
 }  // namespace kith

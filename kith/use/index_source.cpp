@@ -27,6 +27,7 @@ class StoredSource final : public IndexSource {
     checkpoint_ = index_.info().checkpoint;
     checkpoint_text_ = index_.info().checkpoint_text;
     threshold_ = index_.info().threshold;
+    pictures_root_ = index_.info().pictures_root;
     for (int64_t i = 0; i < index_.count(); ++i) {
       if (index_.is_removed(i)) continue;
       kept_.push_back(i);
@@ -148,6 +149,20 @@ std::unique_ptr<IndexSource> open_index_source(
   std::unique_ptr<IndexSource> opened = open_kind(options, device, first_name);
   warn_of_repeats(opened->items(), options.source);
   return opened;
+}
+
+void check_pictures_root(const ItemTable& items, const std::string& root) {
+  if (root.empty()) return;
+  if (!is_folder(root)) {
+    throw ConfigError("option 'pictures_root' " + root + ": no such folder");
+  }
+  for (int64_t i = 0; i < items.size(); ++i) {
+    const std::string_view path = items.path(i);
+    if (is_below(path, root)) continue;
+    throw ConfigError(std::string(path) + " is not below " + root +
+                      ", the folder that all pictures of the index must be "
+                      "below (option 'pictures_root')");
+  }
 }
 
 void check_cut(const IndexSource& source, int64_t dim) {

@@ -68,6 +68,7 @@ class IndexSource {
   const std::string& checkpoint_text() const { return checkpoint_text_; }
   /// Of another index.
   const std::optional<IndexThreshold>& threshold() const { return threshold_; }
+  const std::string& pictures_root() const { return pictures_root_; }
 
   /// Images that cannot be read, and whether these are skipped.
   const std::vector<BrokenImage>& left_out() const { return left_out_; }
@@ -89,6 +90,7 @@ class IndexSource {
   std::string checkpoint_;
   std::string checkpoint_text_;
   std::optional<IndexThreshold> threshold_;
+  std::string pictures_root_;
   std::vector<BrokenImage> left_out_;
   bool skips_broken_ = false;
 };
@@ -105,6 +107,10 @@ std::unique_ptr<IndexSource> embedding_source(const IndexSourceOptions& options,
                                               int64_t first_name);
 std::unique_ptr<IndexSource> image_source(const IndexSourceOptions& options,
                                           c10::Device device);
+
+/// ConfigError if the file of an item is not below a folder, which must be
+/// there. An empty one may have any.
+void check_pictures_root(const ItemTable& items, const std::string& root);
 
 /// ConfigError if vectors have no `dim` numbers.
 void check_cut(const IndexSource& source, int64_t dim);

@@ -60,6 +60,12 @@ int64_t index_bytes(const std::string& path) {
   return bytes;
 }
 
+std::string pictures_root_of(const MakeIndexOptions& options,
+                             const IndexSource& source) {
+  return options.pictures_root.empty() ? source.pictures_root()
+                                       : absolute_path(options.pictures_root);
+}
+
 /// Fills and saves the index; adds what there is to say of it.
 void build_index(std::unique_ptr<VectorIndex> index, const IndexSource& source,
                  const Rows& rows, const MakeIndexOptions& options,
@@ -74,6 +80,7 @@ void build_index(std::unique_ptr<VectorIndex> index, const IndexSource& source,
   info.checkpoint = source.checkpoint();
   info.checkpoint_text = source.checkpoint_text();
   info.threshold = made.threshold;
+  info.pictures_root = pictures_root_of(options, source);
   if (!index->exact()) info.recall = measure_recall(*index, rows, recall);
   // An exact index reads the rows only now, and streams them to its file.
   StoredIndex(std::move(index), source.items(), info).save(options.out);
@@ -136,6 +143,7 @@ MadeIndex write_index(const MakeIndexOptions& options, c10::Device device,
   std::optional<IndexThreshold> threshold;
   if (!options.out.empty()) {
     threshold = threshold_of(options, *source);
+    check_pictures_root(source->items(), pictures_root_of(options, *source));
     empty = options.kind.make({dim, options.seed, source->items().size()});
   }
   const std::string target =

@@ -23,6 +23,9 @@ struct MakeIndexOptions {
   /// The least similarity that is an answer, or a threshold.json; empty: that
   /// of an index that is the source, or none.
   std::string threshold = {};
+  /// The folder that all pictures must be below, so that no others are shown;
+  /// empty: that of an index that is the source, or none.
+  std::string pictures_root = {};
   std::string export_to = {};  ///< A new folder for shards; empty: none.
   int64_t shard_rows = ShardOptions().rows;
   bool half = true;   ///< Of shards: float16; else float32.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kith/core/error.h"
+#include "kith/core/path.h"
 #include "kith/core/quote.h"
 #include "kith/index/index_files.h"
 #include "kith/serve/access.h"
@@ -16,6 +17,7 @@
 #include "kith/train/train_options.h"
 #include "kith/use/decide.h"
 #include "kith/use/embed_images.h"
+#include "kith/use/files.h"
 #include "kith/use/index_model.h"
 
 namespace kith {
@@ -77,6 +79,21 @@ std::vector<ServedFile> named_files(const ServeIndexOptions& options) {
   return files;
 }
 
+/// The folder that pictures must be below, if the server is told one. Without
+/// the folder no picture would be shown, which is not left to be found out.
+std::string root_of(const ServedFile& file, const StoredIndex& index) {
+  const std::string& own = index.info().pictures_root;
+  const std::string root =
+      file.pictures_root.empty() ? own : absolute_path(file.pictures_root);
+  if (root.empty() || is_folder(root))
+    return file.pictures_root.empty() ? "" : root;
+  throw ConfigError("the pictures of " + file.path + " must be below " + root +
+                    ", which is no folder" +
+                    (file.pictures_root.empty()
+                         ? ": option 'pictures_root' says where they are now"
+                         : ""));
+}
+
 }  // namespace
 
 struct IndexServer::Parts {
@@ -90,6 +107,7 @@ struct IndexServer::Parts {
     route_options.allow_changes = options.allow_changes;
     route_options.pictures_bytes = options.pictures_mb << 20;
     route_options.max_body_bytes = options.http.max_body_bytes;
+    route_options.request_seconds = options.http.request_seconds;
     route_options.workers = worker_count(0);
     routes = std::make_unique<Routes>(indexes, metrics, route_options);
     HttpOptions http = options.http;
@@ -115,7 +133,8 @@ struct IndexServer::Parts {
         index.info().model_hash,
         options.memory_mb,
         device,
-        threshold_for(file.threshold, index.info().model_hash, file.path)};
+        threshold_for(file.threshold, index.info().model_hash, file.path),
+        root_of(file, index)};
     auto& service = services[{from, served.model_hash, index.dim()}];
     if (!service) {
       LoadedModel model = load_index_model(

@@ -20,6 +20,9 @@ struct ServedFile {
   /// The least similarity that is an answer, or a threshold.json; empty: the
   /// index's own, if it has one.
   std::string threshold = {};
+  /// The folder that pictures must be below to be shown; empty: the index's
+  /// own, if it names one.
+  std::string pictures_root = {};
 };
 
 struct ServeIndexOptions {

@@ -94,6 +94,35 @@ TEST(ParseConfig, NamesTheLineOfErrors) {
   expect_config_refused("a: 1\n~: 3\n", "r.yaml:2:", "plain word");
 }
 
+TEST(ParseConfig, RefusesWhatIsNotUtf8) {
+  const std::string latin = "caf\xe9";
+  for (const std::string& value :
+       {latin, "'" + latin + "'", "\"" + latin + "\"", "|\n  " + latin,
+        "[a, " + latin + "]", "{" + latin + ": 1}", std::string("\xc0\xaf"),
+        std::string("\xed\xa0\x80")}) {
+    expect_error<ConfigError>(
+        [&] { parse_config("a: 1\nb: " + value + "\n", "r.yaml"); },
+        "r.yaml:2: ", "is not UTF-8");
+  }
+  expect_error<ConfigError>(
+      [&] {
+        ConfigNode root;
+        apply_override(root, "data.path=" + latin, "--set");
+      },
+      "--set data.path=", "is not UTF-8");
+  // In comments it changes nothing.
+  EXPECT_EQ(at(parse_config("a: 1  # " + latin, "r.yaml"), {"a"}).scalar, "1");
+  EXPECT_EQ(at(parse_config("a: caf\xc3\xa9", "r.yaml"), {"a"}).scalar,
+            "caf\xc3\xa9");
+}
+
+TEST(ToYaml, RefusesWhatIsNotUtf8) {
+  ConfigNode root;
+  root.set("path", ConfigNode::text("/a/caf\xe9"));
+  expect_error<ConfigError>([&] { to_yaml(root); }, "'/a/caf\\xe9'",
+                            "is not UTF-8");
+}
+
 TEST(ParseConfig, RefusesTextAfterItsEnd) {
   expect_config_refused("a: 1\n---\na: 2\n", "r.yaml", "second document");
   expect_config_refused("a: 1\n]\nb: 2\n", "r.yaml:2:", "not valid YAML");

@@ -62,6 +62,8 @@ class Case:
     gives_up: list = dataclasses.field(default_factory=list)
     # What a user must remove before it can be repeated, as its error says.
     emptied: str = ""
+    # A folder that is to be the old or the new one, whatever happens.
+    whole: str = ""
     # It goes on without what it cannot read, and says so.
     warns: bool = False
     # Only each so-manieth point: its trainings are tried by themselves.
@@ -107,6 +109,8 @@ CASES = {
     "sweep": Case(["sweep", "study.yaml", "--out", "study", *CPU],
                   ["study.yaml"], every=6),
     "export": Case(EXPORT, ["run"], again=[*EXPORT, "--overwrite"], quick=19),
+    "export-overwrite": Case([*EXPORT, "--overwrite"], ["run", "exported"],
+                             whole="exported", warns=True, quick=29),
     "export-onnx": Case([*EXPORT, "--onnx"], ["run"],
                         again=[*EXPORT, "--onnx", "--overwrite"]),
     "export-huggingface": Case(PUBLISH, ["published"],
@@ -195,6 +199,9 @@ def make_base(program, base, names):
     if "published" in needed:
         program.must(["train", "published.yaml", "--out", "published", *CPU],
                      base)
+    if "exported" in needed:
+        # With one more file, so that what is half of both is neither.
+        program.must([*EXPORT, "--onnx"], base)
     if "i.faiss" in needed:
         for images, out, ids in (("data", "e.npy", "ids.txt"),
                                  ("data/images/0001", "more.npy", "no.txt")):

@@ -137,6 +137,7 @@ class Trial:
                 continue
             if not folders.is_whole(path):
                 wrong.append(f"{name} is half-written")
+        wrong += self.mixed()
         for path in self.work.rglob("*"):
             if folders.TEMPORARY.fullmatch(path.name):
                 wrong.append(f"{path.name} is left")
@@ -145,6 +146,19 @@ class Trial:
             if done.returncode != 0:
                 wrong.append(f"what was there is not usable: {last_line(done)}")
         return wrong
+
+    def mixed(self):
+        """Whether a folder is neither the old one nor the new one."""
+        if not self.case.whole:
+            return []
+        old, new, now = (
+            {name: found for name, found in each.items()
+             if name.startswith(self.case.whole + "/")}
+            for each in (self.before, self.after,
+                         folders.snapshot(self.work)))
+        return [] if now in (old, new) else [
+            f"{self.case.whole} is neither the old nor the new one: "
+            f"{folders.differences(old, now)}"]
 
     def repeat(self):
         """Again without a fault, unless it had all been done."""

@@ -118,6 +118,8 @@ class Victim(faults.Trial):
 
     def look(self):
         """What was there is still there, and can be used."""
+        for each in self.mixed():
+            self.blame(each)
         if not self.case.check:
             return
         done = self.program.run(self.case.check, self.work)

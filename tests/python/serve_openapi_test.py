@@ -153,6 +153,7 @@ class OpenApi(LiveTest):
         self.call("get", "/assets/{file}", {"file": "serve.js"}, token=False)
         self.call("get", "/assets/{file}", {"file": "none"}, status=404)
         self.call("get", "/health", token=False)
+        self.call("get", "/ready", token=False)
         self.call("get", "/openapi.json", token=False)
         self.call("get", "/metrics")
         self.call("get", "/metrics", token=False, status=401)

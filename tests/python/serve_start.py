@@ -1,6 +1,7 @@
 """How `kith serve` starts, lets in and ends: options, addresses, tokens,
 signals."""
 
+import concurrent.futures
 import http.client
 import json
 import socket
@@ -21,6 +22,46 @@ class Options(unittest.TestCase):
             self.assertEqual(done.returncode, 2, value)
             self.assertIn("--header-seconds", done.stderr)
             self.assertIn("from 0.1 to 3600", done.stderr)
+
+
+class PicturesRoot(unittest.TestCase):
+    def statuses(self, root):
+        server = Server("--pictures-root", root)
+        self.addCleanup(server.end)
+        found = (server.get("/api/items/3/image")[0],
+                 server.search(shared.pictures[3])[0])
+        return found, server.stop()[1]
+
+    def test_shows_what_is_below_it_alone(self):
+        self.assertEqual(self.statuses(shared.folder / "data")[0], (200, 200))
+        found, said = self.statuses(shared.model)
+        self.assertEqual(found, (404, 200))
+        self.assertIn(f"is not shown: it is not below {shared.model}", said)
+
+    def test_must_be_there(self):
+        done = kith("serve", "--index", shared.index, "--pictures-root",
+                    shared.folder / "none")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("none, which is no folder", done.stderr)
+
+    def test_is_kept_in_an_index(self):
+        index = shared.folder / "rooted"
+        make = ("index", shared.model, "--images",
+                shared.folder / "data" / "dataset.csv", "--out", index,
+                "--device", "cpu", "--threads", 1, "--pictures-root")
+        done = kith(*make, shared.model)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(f"is not below {shared.model}", done.stderr)
+        self.assertIn("--pictures-root", done.stderr)
+        done = kith(*make, shared.folder / "data")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        root = str(shared.folder / "data")
+        self.assertIn(f"below {root} only", kith("index", "info", index).stdout)
+        told = json.loads(kith("index", "info", index, "--json").stdout)
+        self.assertEqual(told["pictures_root"], root)
+        server = Server(index=index)
+        self.addCleanup(server.end)
+        self.assertEqual(server.get("/api/items/3/image")[0], 200)
 
 
 class Addresses(unittest.TestCase):
@@ -79,8 +120,11 @@ class Tokens(unittest.TestCase):
     def test_they_cannot_be_tried_for_long(self):
         server = Server(token=TOKEN)
         self.addCleanup(server.end)
-        statuses = [server.get("/api/info", Authorization=f"Bearer {i}")[0]
-                    for i in range(200)]
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            statuses = list(pool.map(
+                lambda i: server.get("/api/info",
+                                     Authorization=f"Bearer {i}")[0],
+                range(200)))
         self.assertEqual(set(statuses), {401, 429})
         self.assertLess(statuses.count(401), 100)
         # This machine's own programs are not shut out by others there.

@@ -12,7 +12,13 @@ import urllib.parse
 from serve_checkpoint import Checkpoints  # noqa: F401
 from serve_client import ServeTest, prepared, shared
 from serve_refusals import Refusals  # noqa: F401
-from serve_start import Addresses, Options, Stopping, Tokens  # noqa: F401
+from serve_start import (  # noqa: F401
+    Addresses,
+    Options,
+    PicturesRoot,
+    Stopping,
+    Tokens,
+)
 
 
 class Answers(ServeTest):

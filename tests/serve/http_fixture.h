@@ -16,18 +16,27 @@
 
 namespace kith {
 
-/// Says what came; /no is refused, /later is answered from another thread,
-/// /large with more than sockets hold.
+/// Says what came; /no is refused, /slowly only after a while, /later is
+/// answered from another thread, /large with more than sockets hold.
 class Echo final : public HttpHandler {
  public:
   static constexpr size_t kLarge = 32 << 20;
 
-  ~Echo() override {
+  ~Echo() override { finish(); }
+
+  /// Returns when all replies are given: the server must be there until then.
+  void finish() {
     for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
   }
 
   std::optional<HttpResponse> refuse(const HttpRequest& head) override {
     if (head.target == "/no") return error_response(404, "nothing", "go home");
+    if (head.target == "/slowly") {
+      HttpResponse response = error_response(401, "wrong", "think");
+      response.delay_seconds = 0.4;
+      return response;
+    }
     return {};
   }
 
@@ -105,6 +114,7 @@ class HttpServerFixture : public ::testing::Test {
     if (!thread_.joinable()) return;
     server_->stop();
     thread_.join();
+    echo_.finish();
   }
 
   std::string host() const {

@@ -58,6 +58,7 @@ TEST_F(RoutesTest, TellsOfTheIndex) {
   EXPECT_EQ(Json::parse(get("/api/items/3").body).at("label"), "odd");
   EXPECT_EQ(Json::parse(get("/health").body),
             Json({{"status", "ok"}, {"token_required", false}}));
+  EXPECT_EQ(Json::parse(get("/ready").body), Json({{"status", "ready"}}));
   EXPECT_THAT(get("/metrics").body,
               HasSubstr("kith_index_items{index=\"index\"} 12\n"));
 }
@@ -143,7 +144,7 @@ TEST_F(RoutesTest, WantsATokenWhereThereIsOne) {
     request.authorization = authorization;
     return ask_of(guarded, request).status;
   };
-  for (const char* open : {"/", "/assets/serve.css", "/health"}) {
+  for (const char* open : {"/", "/assets/serve.css", "/health", "/ready"}) {
     EXPECT_EQ(status(open, ""), 200) << open;
   }
   for (const char* closed :
@@ -172,8 +173,19 @@ TEST_F(RoutesTest, ATokenCannotBeFoundByTrying) {
   };
   // Who has no token does not try one.
   for (int i = 0; i < 100; ++i) {
-    EXPECT_EQ(ask_from("192.0.2.1", "").status, 401);
+    const HttpResponse refused = ask_from("192.0.2.1", "");
+    EXPECT_EQ(refused.status, 401);
+    EXPECT_EQ(refused.delay_seconds, 0);
   }
+  double delay = 0;
+  for (int i = 0; i < 20; ++i) {
+    const HttpResponse refused = ask_from("192.0.2.3", "Bearer wrong");
+    EXPECT_EQ(refused.status, 401);
+    EXPECT_GT(refused.delay_seconds, delay);
+    delay = refused.delay_seconds;
+  }
+  EXPECT_GT(delay, 0.1);
+  EXPECT_LT(delay, 0.3);
   EXPECT_EQ(ask_from("192.0.2.1", "Bearer secret").status, 200);
   int tried = 0;
   for (int i = 0; i < 1000; ++i) {
@@ -200,6 +212,7 @@ TEST_F(RoutesTest, RefusesWhenItHasStopped) {
   expect_refused(response, 503);
   EXPECT_EQ(response.headers.at(0).first, "Retry-After");
   EXPECT_EQ(get("/health").status, 200);
+  expect_refused(get("/ready"), 503, "stops");
 }
 
 TEST(PictureStore, KeepsNoMoreThanItMay) {

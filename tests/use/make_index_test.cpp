@@ -126,6 +126,45 @@ TEST_F(MakeIndexTest, ReplacesOnlyWhatItIsToldTo) {
                             "nothing to make");
 }
 
+TEST_F(MakeIndexTest, KeepsTheFolderOfItsPictures) {
+  const std::string photos = dir_.file("photos");
+  fs::create_directories(photos);
+  std::string ids;
+  for (int i = 0; i < 40; ++i) {
+    const std::string file = photos + "/" + std::to_string(i) + ".png";
+    write_file(file, "");
+    ids += file + "\n";
+  }
+  write_file(dir_.file("ids.txt"), ids);
+  MakeIndexOptions options{
+      .source = {.source = first_, .ids = dir_.file("ids.txt")},
+      .out = index_,
+      .pictures_root = photos + "/"};
+  make_index(options, at::kCPU);
+  EXPECT_EQ(describe_index(index_).info.pictures_root, photos);
+  // What is made of it, and what changes it, keeps to the folder.
+  const std::string copy = dir_.file("copy.faiss");
+  make_index({.source = {.source = index_}, .out = copy}, at::kCPU);
+  EXPECT_EQ(describe_index(copy).info.pictures_root, photos);
+  std::string more;
+  for (int i = 0; i < 20; ++i) more += std::to_string(i) + "\n";
+  write_file(dir_.file("more.txt"), more);
+  expect_error<ConfigError>(
+      [&] {
+        add_to_index(
+            {.index = index_,
+             .source = {.source = more_, .ids = dir_.file("more.txt")}},
+            at::kCPU);
+      },
+      "0 is not below " + photos, "option 'pictures_root'");
+  remove_from_index({index_, {photos + "/3.png"}, "list"});
+  EXPECT_EQ(describe_index(index_).info.pictures_root, photos);
+  options.overwrite = true;
+  options.pictures_root = photos + "/none";
+  expect_error<ConfigError>([&] { make_index(options, at::kCPU); },
+                            "no such folder");
+}
+
 TEST_F(MakeIndexTest, RefusesOptionsOfOtherSources) {
   expect_error<ConfigError>(
       [&] {

@@ -17,6 +17,7 @@ std::vector<std::string> seeds() {
   record.info.recall = {{"1@1", 0.5}};
   record.info.removed.append({1, 2});
   record.info.threshold = IndexThreshold{0.5, "far=0.001"};
+  record.info.pictures_root = "/a/caf\xe9";
   record.count = 9;
   record.dim = 4;
   write_index_record(dir.file("INDEX.json"), record);
@@ -39,8 +40,8 @@ const AddHarness kAdd({.name = "index_info",
                        .seeds = seeds,
                        .words = {"\"kind\":", "\"removed\":", "\"count\":",
                                  "\"dim\":", "\"recall\":", "\"threshold\":",
-                                 "9223372036854775807", "-1", "1e300", "[", "]",
-                                 "null"},
+                                 "\"pictures_root\":", "9223372036854775807",
+                                 "-1", "1e300", "[", "]", "null"},
                        .repair = repair});
 
 }  // namespace
