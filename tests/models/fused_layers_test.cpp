@@ -124,20 +124,35 @@ TEST(FusedLayers, LeaveWhatTheyCannotToTheLayers) {
   EXPECT_LE(max_difference(layer(x, Activation::kSilu, x), expected), 1e-6);
 }
 
+using Numbers = std::map<std::string, Tensor>;  ///< By name.
+
 /// The features of a network, the gradients of its parameters and, if wanted,
 /// of its images; in double.
-std::map<std::string, Tensor> numbers_of_pass(Backbone& network,
-                                              const Tensor& images,
-                                              bool of_images) {
+Numbers numbers_of_pass(Backbone& network, const Tensor& images,
+                        bool of_images) {
   const Tensor x = images.detach().clone().requires_grad_(of_images);
   for (Tensor& p : network.parameters()) p.mutable_grad().reset();
   const Tensor map = network.forward(x).map;
-  const Tensor weights = random_normal(map.sizes().vec(), 9).to(map.device());
+  std::vector<int64_t> one = map.sizes().vec();
+  one[0] = 1;  // the same for each picture
+  const Tensor weights = random_normal(one, 9).to(map.device());
   (map.to(at::kDouble) * weights).sum().backward();
-  std::map<std::string, Tensor> all = {{"features", map}};
+  Numbers all = {{"features", map}};
   if (of_images) all["images"] = x.grad();
   for (const auto& p : network.named_parameters()) all[p.key()] = p->grad();
   for (auto& [name, tensor] : all) tensor = tensor.detach().to(at::kDouble);
+  return all;
+}
+
+/// Of all pictures at once, given those of each.
+Numbers together(const std::vector<Numbers>& of_each) {
+  Numbers all = of_each.front();
+  for (auto& [name, tensor] : all) {
+    std::vector<Tensor> parts;
+    for (const Numbers& one : of_each) parts.push_back(one.at(name));
+    const bool is_of_pictures = name == "features" || name == "images";
+    tensor = is_of_pictures ? torch::cat(parts) : torch::stack(parts).sum(0);
+  }
   return all;
 }
 
@@ -242,33 +257,37 @@ TEST_P(NetworkOnAGpu, InBfloat16IsAsNearToFloat64AsItsLayersAre) {
   const WithoutTf32 exact;
   constexpr int64_t kPictures = 24;
   constexpr double kRounding = 1.0 / 256;  // one of bfloat16
+  const auto network = network_with_statistics(GetParam(), "stats");
+  network->eval();
+  network->to(at::kDouble);
+  const std::vector<Tensor> pictures = images(kPictures).split(1);
+  std::vector<Numbers> right;
+  for (const Tensor& picture : pictures) {
+    right.push_back(numbers_of_pass(*network, picture, true));
+    for (auto& [name, tensor] : right.back()) tensor = tensor.to(at::kCUDA);
+  }
+  network->to(at::kFloat);
+  put_on_gpu(*network);
   for (const int64_t count : {1, 3}) {
-    const auto network = network_with_statistics(GetParam(), "stats");
-    network->eval();
-    network->to(at::kDouble);
-    const std::vector<Tensor> batches = images(kPictures).split(count);
-    std::vector<std::map<std::string, Tensor>> right;
-    for (const Tensor& pictures : batches) {
-      right.push_back(numbers_of_pass(*network, pictures, true));
-      for (auto& [name, tensor] : right.back()) tensor = tensor.to(at::kCUDA);
-    }
-    network->to(at::kFloat);
-    put_on_gpu(*network);
     // Without a gradient of the pictures the first layer is another kernel.
     for (const bool of_images : {true, false}) {
       SCOPED_TRACE(testing::Message() << count << ", " << of_images);
       std::map<std::string, SquaredErrors> errors;
-      for (size_t i = 0; i < batches.size(); ++i) {
+      for (auto i = right.begin(); i != right.end(); i += count) {
+        const auto first = pictures.begin() + (i - right.begin());
+        const Numbers expected = together({i, i + count});
+        const Tensor batch =
+            torch::cat(std::vector<Tensor>(first, first + count));
         const auto run = [&] {
           const Autocast low(true);
-          return numbers_of_pass(*network, on_gpu(batches[i]), of_images);
+          return numbers_of_pass(*network, on_gpu(batch), of_images);
         };
-        const auto fused = run();
+        const Numbers fused = run();
         const LayersAlone alone;
-        const auto layers = run();
-        ASSERT_EQ(fused.size(), right[i].size() - (of_images ? 0 : 1));
+        const Numbers layers = run();
+        ASSERT_EQ(fused.size(), expected.size() - (of_images ? 0 : 1));
         for (const auto& [name, tensor] : fused) {
-          errors[name].add(tensor, layers.at(name), right[i].at(name));
+          errors[name].add(tensor, layers.at(name), expected.at(name));
         }
       }
       double of_fused = 0, of_layers = 0;

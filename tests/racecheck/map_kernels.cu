@@ -1,10 +1,11 @@
-// The kernels on maps and the steps of optimisers, beside their twins.
+// The kernels on maps, on rows and the steps of optimisers, beside their twins.
 
 #include <cmath>
 
 #include "kith/ops/conv_kernels.h"
 #include "kith/ops/optimizer_kernels.h"
 #include "kith/ops/pool_kernels.h"
+#include "kith/ops/unit_kernels.h"
 #include "tests/racecheck/check.h"
 
 namespace kith::racecheck {
@@ -163,16 +164,39 @@ bool fold_is_right() {
   return right;
 }
 
-bool pooling_is_right() {
+bool gem_is_right() {
+  // More positions than a thread of the gradient has.
+  constexpr int64_t kImages = 3, kChannels = 24, kPositions = 35;
+  constexpr int64_t kMeans = kImages * kChannels;
+  constexpr int64_t kCount = kMeans * kPositions;
+  const Shared<T> x(kCount), dx(kCount), dx2(kCount);
+  const Shared<Sum<T>> power(1), dy(kMeans);
+  const Shared<Sum<T>> mean(kMeans), log_mean(kMeans), y(kMeans), dp(kMeans);
+  const Shared<Sum<T>> mean2(kMeans), log_mean2(kMeans), y2(kMeans),
+      dp2(kMeans);
+  draw_numbers(x, kCount, 1);
+  draw_numbers(dy, kMeans, 2);
+  power[0] = 2.5F;
+  GemPool<T> p{kImages,      kPositions, kChannels,   x.data(),
+               power.data(), 1e-6F,      mean.data(), log_mean.data()};
+  cuda_pool_kernels<T>().gem(p, y.data(), nullptr);
+  cuda_pool_kernels<T>().gem_gradient(p, dy.data(), dx.data(), dp.data(),
+                                      nullptr);
+  finish();
+  p.mean = mean2.data();
+  p.log_mean = log_mean2.data();
+  cpu_pool_kernels<T>().gem(p, y2.data(), nullptr);
+  cpu_pool_kernels<T>().gem_gradient(p, dy.data(), dx2.data(), dp2.data(),
+                                     nullptr);
+  return mean.is_close_to(mean2) && log_mean.is_close_to(log_mean2) &&
+         y.is_close_to(y2) && dx.is_close_to(dx2) && dp.is_close_to(dp2);
+}
+
+bool max_is_right() {
   constexpr int64_t kImages = 3, kChannels = 24, kHeight = 9, kWidth = 8;
   constexpr int64_t kCount = kImages * kChannels * kHeight * kWidth;
   const Shared<T> x(kCount);
-  const Shared<Sum<T>> power(1), factor(kImages * kChannels);
   draw_numbers(x, kCount, 1);
-  draw_numbers(factor, kImages * kChannels, 2);
-  power[0] = 2.5F;
-  const GemPool<T> gem{kImages,  kHeight * kWidth, kChannels,
-                       x.data(), power.data(),     1e-6F};
   MaxPool<T> max;
   max.images = kImages;
   max.channels = kChannels;
@@ -181,27 +205,45 @@ bool pooling_is_right() {
   max.out_height = MaxPool<T>::out_size(kHeight);
   max.out_width = MaxPool<T>::out_size(kWidth);
   const int64_t out = kImages * kChannels * max.out_height * max.out_width;
-  const Shared<Sum<T>> means(kImages * kChannels), logs(kImages * kChannels);
-  const Shared<Sum<T>> means2(kImages * kChannels), logs2(kImages * kChannels);
-  const Shared<T> dx(kCount), dx2(kCount), y(out), y2(out);
-  const Shared<T> back(kCount), back2(kCount);
+  const Shared<T> y(out), y2(out), back(kCount), back2(kCount);
   const Shared<uint8_t> place(out), place2(out);
-  const auto run = [&](const PoolKernels<T>& kernels,
-                       const Shared<Sum<T>>& mean, const Shared<Sum<T>>& log,
-                       const Shared<T>& to, const Shared<T>& largest,
+  const auto run = [&](const PoolKernels<T>& kernels, const Shared<T>& largest,
                        const Shared<uint8_t>& where, const Shared<T>& to_max) {
-    kernels.gem(gem, mean.data(), log.data(), nullptr);
-    kernels.gem_gradient(gem, factor.data(), to.data(), nullptr);
     kernels.max(max, x.data(), largest.data(), where.data(), nullptr);
     kernels.max_gradient(max, largest.data(), where.data(), to_max.data(),
                          nullptr);
   };
-  run(cuda_pool_kernels<T>(), means, logs, dx, y, place, back);
+  run(cuda_pool_kernels<T>(), y, place, back);
   finish();
-  run(cpu_pool_kernels<T>(), means2, logs2, dx2, y2, place2, back2);
-  return means.is_close_to(means2) && logs.is_close_to(logs2) &&
-         dx.is_close_to(dx2) && y.is_close_to(y2) &&
-         place.is_close_to(place2) && back.is_close_to(back2);
+  run(cpu_pool_kernels<T>(), y2, place2, back2);
+  return y.is_close_to(y2) && place.is_close_to(place2) &&
+         back.is_close_to(back2);
+}
+
+bool unit_rows_are_right() {
+  constexpr int64_t kRows = 7, kWidth = 301;
+  constexpr int64_t kCount = kRows * kWidth;
+  const Shared<float> x(kCount), du(kCount), unit(kCount), dx(kCount);
+  const Shared<float> unit2(kCount), dx2(kCount);
+  const Shared<float> sizes(2 * kRows), sizes2(2 * kRows);
+  draw_numbers(x, kCount, 1);
+  draw_numbers(du, kCount, 2);
+  for (int64_t k = 0; k < kWidth; ++k) x[3 * kWidth + k] = 0;
+  const auto run = [&](const UnitKernels<float>& kernels,
+                       const Shared<float>& to, const Shared<float>& of,
+                       const Shared<float>& back) {
+    UnitRowsGradient<float> p;
+    p.of = {kRows, kWidth, x.data(), to.data(), of.data(), of.data() + kRows};
+    p.du = du.data();
+    p.dx = back.data();
+    kernels.forward(p.of, nullptr);
+    kernels.backward(p, nullptr);
+  };
+  run(cuda_unit_kernels<float>(), unit, sizes, dx);
+  finish();
+  run(cpu_unit_kernels<float>(), unit2, sizes2, dx2);
+  return unit.is_close_to(unit2) && sizes.is_close_to(sizes2) &&
+         dx.is_close_to(dx2);
 }
 
 bool steps_are_right() {
@@ -248,7 +290,9 @@ bool steps_are_right() {
     add_check("bias and activation", bias_act_is_right),
     add_check("depthwise", depthwise_is_right),
     add_check("folded norm", fold_is_right),
-    add_check("pooling", pooling_is_right),
+    add_check("gem", gem_is_right),
+    add_check("max_pool", max_is_right),
+    add_check("unit_rows", unit_rows_are_right),
     add_check("steps of optimisers", steps_are_right)};
 
 }  // namespace

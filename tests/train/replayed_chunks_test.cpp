@@ -254,6 +254,42 @@ TEST(ReplayedOnGpu, HasTheSameBitsInChunks) {
   expect_same_courses_on_gpu(subjects, 4);
 }
 
+/// The embeddings of the third step on a GPU, whose pass cannot be recorded,
+/// which shows when that is done.
+Tensor after_a_broken_recording(bool by_replay) {
+  Course course = {"{name: resnet18}", "bn: stats, precision: bf16"};
+  course.device = c10::Device(c10::kCUDA, 0);
+  const std::shared_ptr<EmbeddingNet> net = course_net(course);
+  int passes = 0;
+  const OwnNetwork network(
+      [&](const Tensor& pixels) {
+        if (++passes == 3) torch::rand({1});
+        return net->forward(net->prepare(pixels));
+      },
+      net);
+  Multistage multistage(network, course.device, 0, KeepGraphs::kAll);
+  if (by_replay) multistage.replay_chunks(kAnySize);
+  at::globalContext().setDeterministicCuDNN(true);
+  Tensor x;
+  for (uint64_t i = 0; i < 3; ++i) {
+    x = multistage.embed(course_pictures(6, course.side, i), i);
+    multistage.backward(torch::ones_like(x));
+    step_downhill(*net);
+  }
+  at::globalContext().setDeterministicCuDNN(false);
+  return x.detach().clone();
+}
+
+// Batch norm folded into weights was made in it, on paper alone.
+TEST(ReplayedOnGpu, KeepsNothingOfARecordingThatBroke) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
+  const Tensor expected = after_a_broken_recording(false);
+  ASSERT_TRUE(same_bits(after_a_broken_recording(false), expected));
+  const LogCapture log;
+  EXPECT_TRUE(same_bits(after_a_broken_recording(true), expected));
+  EXPECT_THAT(log.warnings(), Contains(HasSubstr("on the processor")));
+}
+
 class ReplayedChunksOn : public ::testing::TestWithParam<c10::DeviceType> {
  protected:
   void SetUp() override {
