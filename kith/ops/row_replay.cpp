@@ -47,7 +47,7 @@ std::vector<Tensor> tensors_of(const RowSides& sides) {
   const RowSide& rows = *sides.rows;
   std::vector<Tensor> tensors = {rows.x, rows.set.order, sides.ranges.first,
                                  sides.ranges.last, sides.ranges.slot};
-  for (const Tensor& t : {rows.half, rows.high, rows.low, rows.half_square}) {
+  for (const Tensor& t : {rows.half, rows.high, rows.split, rows.half_square}) {
     if (t.defined()) tensors.push_back(t);
   }
   return tensors;
