@@ -88,7 +88,7 @@ RowOutput RowReplay::run(const RowLoss& loss, const RowInput& input,
   if (!lock || !may_replay(input)) {
     return run_rows(loss, input, limits, /*with_gradient=*/true);
   }
-  check_rows(loss, input, limits);
+  check_rows(loss, input);
   const at::NoGradGuard no_grad;
   const c10::OptionalDeviceGuard device(input.rows.device());
   Tensor ahead = recording_ ? recording_->ahead : Tensor();

@@ -7,39 +7,39 @@
 
 #include "kith/ops/block_plan.h"
 #include "kith/ops/gpu.h"
+#include "kith/ops/upload.h"
 
 namespace kith {
 namespace {
 
-/// Virtual examples have similarities only: 2 - 2 s stands for their squared
-/// distance, which is that of unit vectors. And float16 ends at 65 504, and has
-/// few digits below 6e-5. What is not finite is told elsewhere.
-void check_unit(const Tensor& x, const std::string& what) {
+/// How far from 1 the length of a vector is, at most; [1].
+Tensor farthest_from_unit(const Tensor& x) {
   const at::NoGradGuard no_grad;
+  return x.numel() == 0 ? torch::zeros({1}, x.options())
+                        : (x.norm(2, 1) - 1).abs().max().view({1});
+}
+
+void check_unit(const Tensor& farthest, const std::string& what) {
   constexpr double kSlack = 1e-2;
-  TORCH_CHECK_VALUE(
-      x.numel() == 0 ||
-          !((x.norm(2, 1) - 1).abs().max().item<double>() >= kSlack),
-      what, " needs unit vectors: normalise the embeddings first");
+  // False for NaN: what is not finite is told elsewhere.
+  TORCH_CHECK_VALUE(!(farthest.item<double>() >= kSlack), what,
+                    " needs unit vectors: normalise the embeddings first");
 }
 
 }  // namespace
 
-void check_rows(const RowLoss& loss, const RowInput& input,
-                const RowLimits& limits) {
+void check_rows(const RowLoss& loss, const RowInput& input) {
   TORCH_CHECK_VALUE(input.rows.scalar_type() == at::kFloat ||
                         input.rows.scalar_type() == at::kDouble,
                     "embeddings must be float32 or float64, got ",
                     input.rows.scalar_type());
   TORCH_CHECK_VALUE(!input.columns.defined() || !input.mixed.defined(),
                     "SiMix needs the queries to be their own database");
-  if (input.normalize) return;
-  if (loss.euclidean && input.mixed.defined()) {
-    check_unit(input.rows, "SiMix with a loss on distances");
-  }
-  if (limits.products == RowProducts::kFloat16 && input.rows.is_cuda()) {
-    check_unit(input.rows, "products: float16");
-    if (input.columns.defined()) check_unit(input.columns, "products: float16");
+  // Virtual examples have similarities only: 2 - 2 s stands for their squared
+  // distance, which is that of unit vectors.
+  if (!input.normalize && loss.euclidean && input.mixed.defined()) {
+    check_unit(farthest_from_unit(input.rows),
+               "SiMix with a loss on distances");
   }
 }
 
@@ -51,7 +51,13 @@ bool is_divided(const RowInput& input) {
 RowStart start_walk(const RowLoss& loss, const RowInput& input,
                     const RowLimits& limits, bool with_gradient, Tensor ahead) {
   const bool on_gpu = input.rows.is_cuda();
+  // float16 ends at 65 504, and has few digits below 6e-5. The answer is there
+  // when what is known of the classes is: nothing waits for it alone.
+  const bool needs_unit =
+      on_gpu && !input.normalize && limits.products == RowProducts::kFloat16;
+  Download farthest;
   const auto multiply_ahead = [&](const RowSides& sides) {
+    if (needs_unit) farthest = Download(farthest_from_unit(sides.rows->x));
     const int64_t count = sides.rows->set.examples;
     const Stretch all{0, count, 0, count};
     const int64_t bytes = count * count * input.rows.element_size();
@@ -69,6 +75,14 @@ RowStart start_walk(const RowLoss& loss, const RowInput& input,
   RowSides sides(input, loss.euclidean && !input.mixed.defined(),
                  on_gpu && is_float ? limits.products : RowProducts::kFloat32,
                  multiply_ahead);
+  if (needs_unit && sides.columns) {
+    check_unit(torch::cat({farthest_from_unit(sides.rows->x),
+                           farthest_from_unit(sides.columns->x)})
+                   .max(),
+               "products: float16");
+  } else if (needs_unit) {
+    check_unit(farthest.get(), "products: float16");
+  }
   return {std::move(sides), std::move(ahead)};
 }
 
