@@ -191,7 +191,7 @@ void RowSides::similarities(const Stretch& i, const Stretch& j,
   const RowSide& others = column_side();
   if (products == RowProducts::kBf16Split) {
     split_similarities(s, *rows, i, others, j);
-  } else if (products == RowProducts::kFloat16) {
+  } else if (rows->half.defined()) {
     multiply_halves(s, rows->half.slice(0, i.begin, i.end),
                     others.half.slice(0, j.begin, j.end).t());
   } else {
