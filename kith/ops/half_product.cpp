@@ -22,4 +22,6 @@ void multiply_halves(Tensor& to, const Tensor& a, const Tensor& b) {
 #endif
 }
 
+bool multiplies_halves_on_gpus() { return KITH_TORCH_AT_LEAST(2, 8) != 0; }
+
 }  // namespace kith

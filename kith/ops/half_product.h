@@ -9,4 +9,7 @@ namespace kith {
 /// float32.
 void multiply_halves(Tensor& to, const Tensor& a, const Tensor& b);
 
+/// Whether this LibTorch does so on a GPU.
+bool multiplies_halves_on_gpus();
+
 }  // namespace kith

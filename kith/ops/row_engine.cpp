@@ -9,7 +9,7 @@ namespace kith {
 
 RowOutput run_rows(const RowLoss& loss, const RowInput& input,
                    const RowLimits& limits, bool with_gradient) {
-  check_rows(loss, input, limits);
+  check_rows(loss, input);
   const at::NoGradGuard no_grad;
   const c10::OptionalDeviceGuard device(input.rows.device());
   RowStart start = start_walk(loss, input, limits, with_gradient);

@@ -47,7 +47,7 @@ std::vector<Tensor> tensors_of(const RowSides& sides) {
   const RowSide& rows = *sides.rows;
   std::vector<Tensor> tensors = {rows.x, rows.set.order, sides.ranges.first,
                                  sides.ranges.last, sides.ranges.slot};
-  for (const Tensor& t : {rows.half, rows.high, rows.low, rows.half_square}) {
+  for (const Tensor& t : {rows.half, rows.high, rows.split, rows.half_square}) {
     if (t.defined()) tensors.push_back(t);
   }
   return tensors;
@@ -88,7 +88,7 @@ RowOutput RowReplay::run(const RowLoss& loss, const RowInput& input,
   if (!lock || !may_replay(input)) {
     return run_rows(loss, input, limits, /*with_gradient=*/true);
   }
-  check_rows(loss, input, limits);
+  check_rows(loss, input);
   const at::NoGradGuard no_grad;
   const c10::OptionalDeviceGuard device(input.rows.device());
   Tensor ahead = recording_ ? recording_->ahead : Tensor();

@@ -57,23 +57,22 @@ void round_vectors(RowSide& side, RowProducts products) {
   side.high = side.x.to(at::kBFloat16);
   if (products == RowProducts::kFloat16) {
     side.half = side.x.to(at::kHalf);
-  } else {
-    side.low = (side.x - side.high).to(at::kBFloat16);
+    return;
   }
+  const Tensor low = (side.x - side.high).to(at::kBFloat16);
+  side.split = torch::cat({side.high, low, side.high, side.high}, 1);
+  side.high = side.split.narrow(1, 0, side.x.size(1));
 }
 
 /// The products of two pairs of bfloat16 but that of the low ones, as one.
 void split_similarities(Tensor& s, const RowSide& rows, const Stretch& i,
                         const RowSide& columns, const Stretch& j) {
-  const auto joined = [](const Tensor& a, const Tensor& b, const Tensor& c,
-                         const Stretch& part) {
-    const auto of = [&](const Tensor& t) {
-      return t.slice(0, part.begin, part.end);
-    };
-    return torch::cat({of(a), of(b), of(c)}, 1);
+  const int64_t dim = rows.x.size(1);
+  const auto of = [&](const RowSide& side, const Stretch& part, int64_t from) {
+    return side.split.slice(0, part.begin, part.end).narrow(1, from, 3 * dim);
   };
-  multiply_halves(s, joined(rows.high, rows.low, rows.high, i),
-                  joined(columns.high, columns.high, columns.low, j).t());
+  // [low high high] [high low high]^T
+  multiply_halves(s, of(rows, i, dim), of(columns, j, 0).t());
 }
 
 /// to = a b, or to += a b, of bfloat16.
@@ -192,7 +191,7 @@ void RowSides::similarities(const Stretch& i, const Stretch& j,
   const RowSide& others = column_side();
   if (products == RowProducts::kBf16Split) {
     split_similarities(s, *rows, i, others, j);
-  } else if (products == RowProducts::kFloat16) {
+  } else if (rows->half.defined()) {
     multiply_halves(s, rows->half.slice(0, i.begin, i.end),
                     others.half.slice(0, j.begin, j.end).t());
   } else {

@@ -17,9 +17,10 @@ struct RowSide {
   Tensor norms;        ///< [N, 1] and the norms of what they left
   Tensor dx;           ///< [N, D]
   Tensor half_square;  ///< [N] |x|^2 / 2, if the loss is Euclidean
-  Tensor half;         ///< [N, D] x in float16, if products are in that
-  Tensor high;         ///< [N, D] x in bfloat16, if they are in that or split,
-  Tensor low;          ///< [N, D] and what that lacks, if they are split
+  Tensor half;         ///< [N, D] x in float16, if similarities are of that
+  Tensor high;         ///< [N, D] x in bfloat16, if slopes are in that
+  /// [N, 4 D] if products are split: high, what that lacks, high, high.
+  Tensor split;
 
   RowSide(const Tensor& vectors, SortedSet sorted, bool normalize,
           bool euclidean);

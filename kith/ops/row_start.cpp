@@ -7,39 +7,56 @@
 
 #include "kith/ops/block_plan.h"
 #include "kith/ops/gpu.h"
+#include "kith/ops/half_product.h"
+#include "kith/ops/upload.h"
 
 namespace kith {
 namespace {
 
-/// Virtual examples have similarities only: 2 - 2 s stands for their squared
-/// distance, which is that of unit vectors. And float16 ends at 65 504, and has
-/// few digits below 6e-5. What is not finite is told elsewhere.
-void check_unit(const Tensor& x, const std::string& what) {
+/// How far from 1 the length of a vector is, at most; [1].
+Tensor farthest_from_unit(const Tensor& x) {
   const at::NoGradGuard no_grad;
+  return x.numel() == 0 ? torch::zeros({1}, x.options())
+                        : (x.norm(2, 1) - 1).abs().max().view({1});
+}
+
+bool is_unit(const Tensor& farthest) {
   constexpr double kSlack = 1e-2;
-  TORCH_CHECK_VALUE(
-      x.numel() == 0 ||
-          !((x.norm(2, 1) - 1).abs().max().item<double>() >= kSlack),
-      what, " needs unit vectors: normalise the embeddings first");
+  // False for NaN: what is not finite is told elsewhere.
+  return !(farthest.item<double>() >= kSlack);
+}
+
+void check_unit(bool unit, const std::string& what) {
+  TORCH_CHECK_VALUE(unit, what,
+                    " needs unit vectors: normalise the embeddings first");
+}
+
+/// From so many rows on it is faster to ask whether vectors are unit, and to
+/// round them to float16, than to multiply in TF32.
+constexpr int64_t kLeastRounded = 8192;
+
+/// Whether similarities that may be TF32's are computed from float16 if the
+/// vectors are unit: that has as many bits, and rounds where TF32 cuts off.
+bool may_round(const RowInput& input, const RowLimits& limits) {
+  return limits.products == RowProducts::kTf32 && input.rows.is_cuda() &&
+         input.rows.scalar_type() == at::kFloat &&
+         input.rows.size(0) >= kLeastRounded && multiplies_halves_on_gpus();
 }
 
 }  // namespace
 
-void check_rows(const RowLoss& loss, const RowInput& input,
-                const RowLimits& limits) {
+void check_rows(const RowLoss& loss, const RowInput& input) {
   TORCH_CHECK_VALUE(input.rows.scalar_type() == at::kFloat ||
                         input.rows.scalar_type() == at::kDouble,
                     "embeddings must be float32 or float64, got ",
                     input.rows.scalar_type());
   TORCH_CHECK_VALUE(!input.columns.defined() || !input.mixed.defined(),
                     "SiMix needs the queries to be their own database");
-  if (input.normalize) return;
-  if (loss.euclidean && input.mixed.defined()) {
-    check_unit(input.rows, "SiMix with a loss on distances");
-  }
-  if (limits.products == RowProducts::kFloat16 && input.rows.is_cuda()) {
-    check_unit(input.rows, "products: float16");
-    if (input.columns.defined()) check_unit(input.columns, "products: float16");
+  // Virtual examples have similarities only: 2 - 2 s stands for their squared
+  // distance, which is that of unit vectors.
+  if (!input.normalize && loss.euclidean && input.mixed.defined()) {
+    check_unit(is_unit(farthest_from_unit(input.rows)),
+               "SiMix with a loss on distances");
   }
 }
 
@@ -51,11 +68,18 @@ bool is_divided(const RowInput& input) {
 RowStart start_walk(const RowLoss& loss, const RowInput& input,
                     const RowLimits& limits, bool with_gradient, Tensor ahead) {
   const bool on_gpu = input.rows.is_cuda();
+  // float16 ends at 65 504, and has few digits below 6e-5. The answer is there
+  // when what is known of the classes is: nothing waits for it alone.
+  const bool needs_unit = on_gpu && limits.products == RowProducts::kFloat16;
+  const bool rounds = may_round(input, limits);
+  const bool asks = !input.normalize && (needs_unit || rounds);
+  Download farthest;
   const auto multiply_ahead = [&](const RowSides& sides) {
+    if (asks) farthest = Download(farthest_from_unit(sides.rows->x));
     const int64_t count = sides.rows->set.examples;
     const Stretch all{0, count, 0, count};
     const int64_t bytes = count * count * input.rows.element_size();
-    if (!on_gpu || !with_gradient || input.mixed.defined() ||
+    if (!on_gpu || !with_gradient || rounds || input.mixed.defined() ||
         is_divided(input) || bytes > (limits.memory_mb << 20) / 2 ||
         count > most_in_block(limits.edge, /*on_gpu=*/true)) {
       ahead = Tensor();
@@ -69,6 +93,19 @@ RowStart start_walk(const RowLoss& loss, const RowInput& input,
   RowSides sides(input, loss.euclidean && !input.mixed.defined(),
                  on_gpu && is_float ? limits.products : RowProducts::kFloat32,
                  multiply_ahead);
+  bool unit = true;
+  if (asks && sides.columns) {
+    unit = is_unit(torch::cat({farthest_from_unit(sides.rows->x),
+                               farthest_from_unit(sides.columns->x)})
+                       .max());
+  } else if (asks) {
+    unit = is_unit(farthest.get());
+  }
+  if (needs_unit) check_unit(unit, "products: float16");
+  if (rounds && unit) {
+    sides.rows->half = sides.rows->x.to(at::kHalf);
+    if (sides.columns) sides.columns->half = sides.columns->x.to(at::kHalf);
+  }
   return {std::move(sides), std::move(ahead)};
 }
 

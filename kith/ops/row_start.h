@@ -13,8 +13,7 @@ struct RowStart {
 };
 
 /// Throws c10::ValueError if the engine cannot take an input.
-void check_rows(const RowLoss& loss, const RowInput& input,
-                const RowLimits& limits);
+void check_rows(const RowLoss& loss, const RowInput& input);
 
 /// Whether ranks divide the walks.
 bool is_divided(const RowInput& input);
@@ -22,6 +21,7 @@ bool is_divided(const RowInput& input);
 /// Sorts. Of a small batch it queues the product of all with all while the host
 /// still waits to hear how large the classes are, for launches take longer than
 /// most of its kernels; into `ahead`, if that is defined and large enough.
+/// Throws c10::ValueError if vectors that must be unit are not.
 RowStart start_walk(const RowLoss& loss, const RowInput& input,
                     const RowLimits& limits, bool with_gradient,
                     Tensor ahead = {});

@@ -98,6 +98,33 @@ INSTANTIATE_TEST_SUITE_P(
                     Way{"bf16_split", RowProducts::kBf16Split, 1e-5}),
     [](const auto& way) { return std::string(way.param.name); });
 
+/// Many unit vectors are rounded to float16 for their similarities, and others
+/// are not.
+TEST(Tf32Products, OfManyVectorsAreNearThoseOfFloat32) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
+  const RowInput input = unit_batch(8200, 32);
+  for (const double length : {1.0, 300.0}) {
+    const auto run = [&](const std::string& products) {
+      const auto loss = loss_registry().make(
+          parse_config("{name: recall_at_k, t2: " +
+                           std::to_string(0.05 * length * length) +
+                           ", products: " + products + "}",
+                       "test"),
+          "loss", {});
+      Tensor x = (input.rows.to(at::kCUDA) * length).requires_grad_();
+      const Tensor value = (*loss)(x, input.row_labels.to(at::kCUDA)).value;
+      value.backward();
+      return std::make_pair(value.item<double>(),
+                            x.grad().to(torch::kCPU, torch::kDouble));
+    };
+    const auto [value, gradient] = run("float32");
+    const auto [near_value, near] = run("tf32");
+    EXPECT_NEAR(near_value, value, 1e-4);
+    EXPECT_LT((near - gradient).norm().item<double>(),
+              5e-3 * gradient.norm().item<double>());
+  }
+}
+
 TEST(Float16Products, NeedUnitVectors) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no CUDA device";
   const RowInput input = unit_batch(48, 32);
