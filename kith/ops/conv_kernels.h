@@ -97,6 +97,27 @@ struct FoldGradient {
   Sum<T>* to_gamma = nullptr;        ///< [channels]
 };
 
+/// The map that the first convolution of a network is given (stem.h): with C
+/// channels that come in, at position (i, j) of an image
+///     y[(2 p + q) C + c] = x[2 (i - before) + p, 2 (j - before) + q, c]
+/// for p and q of 0 and 1, and 0 where there is no such x.
+template <class T>
+struct StemMap {
+  static constexpr int64_t kChannels = 16;  ///< Of y.
+  static constexpr int64_t kMostIn = 4;
+
+  int64_t images = 0;
+  int64_t channels = 0;
+  int64_t height = 0;
+  int64_t width = 0;
+  int64_t out_height = 0;
+  int64_t out_width = 0;
+  int64_t before = 0;
+  const T* x = nullptr;          ///< [images, height, width, channels]
+  const Sum<T>* wide = nullptr;  ///< The same instead, not rounded yet.
+  T* y = nullptr;                ///< [images, out_height, out_width, 16]
+};
+
 /// The implementation for a kind of processor; null pointers where there is
 /// none. On a GPU channels are a multiple of `vector`, and `stream` is a
 /// cudaStream_t.
@@ -118,6 +139,7 @@ struct ConvKernels {
                void* stream) = nullptr;
   void (*fold_gradient)(const NormFold<T>&, const FoldGradient<T>&,
                         void* stream) = nullptr;
+  void (*stem_map)(const StemMap<T>&, void* stream) = nullptr;
 };
 
 template <class T>

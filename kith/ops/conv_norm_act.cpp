@@ -314,10 +314,10 @@ class ConvNormActFunction
                           const FoldedConv::Tensors& folded) {
     const at::ScalarType type = fused_type(x);
     const int64_t kernel = weight.size(2);
-    Tensor map = as_map(x, type);
+    const bool is_stem = kind == ConvKind::kStem;
+    const Tensor map = is_stem ? stem_map(x, kernel, type) : as_map(x, type);
     ConvNormShape shape = wanted;
-    if (kind == ConvKind::kStem) {
-      map = stem_map(map, kernel);
+    if (is_stem) {
       shape.stride = 1;
       shape.padding = 0;
     }

@@ -2,10 +2,14 @@
 
 #include <torch/torch.h>
 
+#include "kith/ops/conv_kernels.h"
+#include "kith/ops/folded_conv.h"
+#include "kith/ops/gpu.h"
+
 namespace kith {
 namespace {
 
-constexpr int64_t kStemChannels = 16;
+constexpr int64_t kStemChannels = StemMap<float>::kChannels;
 
 /// Sizes of a kernel of k.
 struct StemShape {
@@ -23,28 +27,38 @@ struct StemShape {
 bool is_stem(const Tensor& weight, int64_t stride, int64_t padding,
              int64_t groups, int64_t height, int64_t width) {
   const int64_t kernel = weight.size(2);
-  return stride == 2 && groups == 1 && 4 * weight.size(1) <= kStemChannels &&
+  return stride == 2 && groups == 1 &&
+         weight.size(1) <= StemMap<float>::kMostIn &&
          weight.size(3) == kernel && kernel >= 3 && kernel % 2 == 1 &&
          padding == (kernel - 1) / 2 && height % 2 == 0 && width % 2 == 0;
 }
 
-Tensor stem_map(const Tensor& map, int64_t kernel) {
+Tensor stem_map(const Tensor& images, int64_t kernel, at::ScalarType type) {
   const StemShape shape(kernel);
-  const int64_t count = map.size(0), channels = map.size(1);
-  const int64_t rows = map.size(2) / 2, columns = map.size(3) / 2;
-  const Tensor all = at::zeros(
-      {count, kStemChannels, rows + shape.taps - 1, columns + shape.taps - 1},
-      map.options().memory_format(at::MemoryFormat::ChannelsLast));
-  // [N, rows, columns, p, q, C]
-  all.permute({0, 2, 3, 1})
-      .narrow(1, shape.before, rows)
-      .narrow(2, shape.before, columns)
-      .narrow(3, 0, 4 * channels)
-      .unflatten(3, {2, 2, channels})
-      .copy_(map.permute({0, 2, 3, 1})
-                 .reshape({count, rows, 2, columns, 2, channels})
-                 .permute({0, 1, 3, 2, 4, 5}));
-  return all;
+  const at::ScalarType own = images.scalar_type();
+  const bool is_known = own == type || own == sum_type(type);
+  const Tensor x = (is_known ? images : images.to(type))
+                       .contiguous(at::MemoryFormat::ChannelsLast);
+  const bool is_rounded = x.scalar_type() == type;
+  const Tensor y = at::empty(
+      {x.size(0), kStemChannels, x.size(2) / 2 + shape.taps - 1,
+       x.size(3) / 2 + shape.taps - 1},
+      x.options().dtype(type).memory_format(at::MemoryFormat::ChannelsLast));
+  with_conv_kernels(y, [&]<class T>(const ConvKernels<T>& kernels) {
+    StemMap<T> p;
+    p.images = x.size(0);
+    p.channels = x.size(1);
+    p.height = x.size(2);
+    p.width = x.size(3);
+    p.out_height = y.size(2);
+    p.out_width = y.size(3);
+    p.before = shape.before;
+    p.x = is_rounded ? numbers<T>(x) : nullptr;
+    p.wide = is_rounded ? nullptr : numbers<Sum<T>>(x);
+    p.y = numbers<T>(y);
+    kernels.stem_map(p, current_stream());
+  });
+  return y;
 }
 
 Tensor stem_weight(const Tensor& weight) {

@@ -20,9 +20,10 @@ namespace kith {
 bool is_stem(const Tensor& weight, int64_t stride, int64_t padding,
              int64_t groups, int64_t height, int64_t width);
 
-/// [N, C, H, W] with channels last -> [N, 16, H / 2 + k' - 1, W / 2 + k' - 1],
-/// padded for a kernel of k, k' = (k + o + 1) / 2.
-Tensor stem_map(const Tensor& map, int64_t kernel);
+/// Pictures [N, C, H, W] -> a map of `type` with channels last,
+/// [N, 16, H / 2 + k' - 1, W / 2 + k' - 1], padded for a kernel of k,
+/// k' = (k + o + 1) / 2. In one pass; there is no gradient.
+Tensor stem_map(const Tensor& images, int64_t kernel, at::ScalarType type);
 
 /// [out, C, k, k] -> [out, 16, k', k']: on a stem_map() without padding and
 /// with stride 1 it does what the convolution does.

@@ -166,6 +166,35 @@ void fold_gradient(const NormFold<T>& p, const FoldGradient<T>& of, void*) {
   }
 }
 
+/// `x` is what there is of p.x and p.wide.
+template <class T, class From>
+void stem_map(const StemMap<T>& p, const From* x) {
+  T* y = p.y;
+  for (int64_t row = 0; row < p.images * p.out_height; ++row) {
+    const int64_t image = row / p.out_height;
+    const int64_t in_row = 2 * (row % p.out_height - p.before);
+    for (int64_t j = 0; j < p.out_width; ++j, y += p.kChannels) {
+      const int64_t column = 2 * (j - p.before);
+      std::fill_n(y, p.kChannels, T());
+      if (in_row < 0 || in_row >= p.height || column < 0 || column >= p.width) {
+        continue;
+      }
+      for (int64_t k = 0; k < 4 * p.channels; ++k) {
+        const int64_t below = k / (2 * p.channels);
+        const int64_t at =
+            (image * p.height + in_row + below) * p.width + column;
+        y[k] =
+            narrow<T>(Sum<T>(widen(x[at * p.channels + k % (2 * p.channels)])));
+      }
+    }
+  }
+}
+
+template <class T>
+void stem_map(const StemMap<T>& p, void*) {
+  p.x != nullptr ? stem_map(p, p.x) : stem_map(p, p.wide);
+}
+
 template <class T>
 constexpr ConvKernels<T> kKernels = {1,
                                      bias_act<T>,
@@ -174,7 +203,8 @@ constexpr ConvKernels<T> kKernels = {1,
                                      depthwise_input<T>,
                                      depthwise_weight<T>,
                                      fold<T>,
-                                     fold_gradient<T>};
+                                     fold_gradient<T>,
+                                     stem_map<T>};
 
 }  // namespace
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kFoldThreads = 128;
+constexpr int kStemThreads = 128;
 constexpr int64_t kMostBlocks = 2048;
 
 template <class T>
@@ -212,6 +213,69 @@ void fold_gradient(const NormFold<T>& p, const FoldGradient<T>& of,
   check_cuda(cudaGetLastError(), "fold_gradient");
 }
 
+/// A block is a row of y, a thread a position.
+template <class T, class From, int kIn>
+__global__ void __launch_bounds__(kStemThreads)
+    stem_map_kernel(StemMap<T> p, const From* x) {
+  constexpr int kCount = kPack<T>;
+  constexpr int kPacks = StemMap<T>::kChannels / kCount;
+  const int64_t image = blockIdx.x / p.out_height;
+  const int64_t row = 2 * (blockIdx.x % p.out_height - p.before);
+  const bool has_row = row >= 0 && row < p.height;
+  for (int64_t j = threadIdx.x; j < p.out_width; j += kStemThreads) {
+    const int64_t column = 2 * (j - p.before);
+    Sum<T> numbers[kPacks][kCount] = {};
+    if (has_row && column >= 0 && column < p.width) {
+#pragma unroll
+      for (int below = 0; below < 2; ++below) {
+        // Two positions of x lie together.
+        const From* from =
+            x + ((image * p.height + row + below) * p.width + column) * kIn;
+#pragma unroll
+        for (int k = 0; k < 2 * kIn; ++k) {
+          const int channel = 2 * kIn * below + k;
+          numbers[channel / kCount][channel % kCount] = widen(from[k]);
+        }
+      }
+    }
+    T* y = p.y + (blockIdx.x * p.out_width + j) * StemMap<T>::kChannels;
+#pragma unroll
+    for (int pack = 0; pack < kPacks; ++pack) {
+      store(numbers[pack], y + pack * kCount);
+    }
+  }
+}
+
+template <class T, class From>
+void run_stem_map(const StemMap<T>& p, const From* x, cudaStream_t stream) {
+  const auto blocks = static_cast<unsigned>(p.images * p.out_height);
+  switch (p.channels) {
+    case 1:
+      stem_map_kernel<T, From, 1><<<blocks, kStemThreads, 0, stream>>>(p, x);
+      break;
+    case 2:
+      stem_map_kernel<T, From, 2><<<blocks, kStemThreads, 0, stream>>>(p, x);
+      break;
+    case 3:
+      stem_map_kernel<T, From, 3><<<blocks, kStemThreads, 0, stream>>>(p, x);
+      break;
+    default:
+      stem_map_kernel<T, From, 4><<<blocks, kStemThreads, 0, stream>>>(p, x);
+  }
+}
+
+template <class T>
+void stem_map(const StemMap<T>& p, void* stream) {
+  if (p.images == 0) return;
+  const auto own = static_cast<cudaStream_t>(stream);
+  if (p.x != nullptr) {
+    run_stem_map(p, p.x, own);
+  } else {
+    run_stem_map(p, p.wide, own);
+  }
+  check_cuda(cudaGetLastError(), "stem_map");
+}
+
 template <class T>
 constexpr ConvKernels<T> kKernels = {kPack<T>,
                                      bias_act<T>,
@@ -220,7 +284,8 @@ constexpr ConvKernels<T> kKernels = {kPack<T>,
                                      run_depthwise_input<T>,
                                      run_depthwise_weight<T>,
                                      fold<T>,
-                                     fold_gradient<T>};
+                                     fold_gradient<T>,
+                                     stem_map<T>};
 template <class T>
 constexpr ConvKernels<T> kNotOnAGpu = {};
 
