@@ -270,6 +270,50 @@ TEST(Reranked, ItemsThatAreAllTheSameKeepTheirOrder) {
   }
 }
 
+/// Classes of 7 items among many, and each query wants 9 items of all kinds.
+struct ManyItems {
+  Tensor rows;
+  RankedPairs pairs;
+
+  ManyItems() {
+    constexpr int64_t kCount = 2100;
+    const Tensor centres = random_normal({kCount / 7, 24}, 1, at::kFloat);
+    rows = normalize_rows(centres.repeat_interleave(7, 0) +
+                          random_normal({kCount, 24}, 2, at::kFloat));
+    for (int64_t q = 0; q < kCount; ++q) {
+      for (int64_t i = 1; i < 10; ++i) {
+        pairs.items.push_back((q + i * i * i) % kCount);
+      }
+      pairs.offsets.push_back(std::ssize(pairs.items));
+    }
+  }
+
+  std::vector<int64_t> ranks(int64_t memory_mb,
+                             c10::Device device = at::kCPU) const {
+    const Rows items(rows.to(device));
+    const RerankSet set{items, items, torch::arange(rows.size(0), at::kLong),
+                        memory_mb};
+    return Reranked({rerank_step<KReciprocal>()}, set).ranks(pairs);
+  }
+};
+
+TEST(Reranked, RanksDoNotDependOnMemoryAndThreads) {
+  const ManyItems many;
+  const std::vector<int64_t> expected = many.ranks(512);
+  EXPECT_EQ(many.ranks(1), expected);
+  const int threads = torch::get_num_threads();
+  torch::set_num_threads(3);
+  const std::vector<int64_t> on_three = many.ranks(2);
+  torch::set_num_threads(threads);
+  EXPECT_EQ(on_three, expected);
+}
+
+TEST(Reranked, RanksAreTheSameOnAGpu) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  const ManyItems many;
+  EXPECT_EQ(many.ranks(2, at::kCUDA), many.ranks(512));
+}
+
 TEST(Reranked, TooFewItemsAreAnErrorThatSaysHowMany) {
   const RerankSet set = random_set(20);
   for (const char* text :
