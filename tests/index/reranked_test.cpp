@@ -308,6 +308,35 @@ TEST(Reranked, RanksDoNotDependOnMemoryAndThreads) {
   EXPECT_EQ(on_three, expected);
 }
 
+/// Most items that are wanted come before all that are not related, so that
+/// queries need not be compared with the gallery once more.
+TEST(Reranked, RanksDoNotDependOnWhatElseIsWanted) {
+  const Tensor centres = random_normal({30, 16}, 1, at::kFloat);
+  Tensor rows = centres.repeat_interleave(9, 0);
+  rows = normalize_rows(rows + 0.2 * random_normal({270, 16}, 2, at::kFloat));
+  const Rows items(rows);
+  const RerankSet set{items, items, torch::arange(270, at::kLong)};
+  const Reranked reranked({rerank_step<KReciprocal>({.k1 = 8, .k2 = 3})}, set);
+  const Tensor all = all_ranks(reranked, set);
+  RankedPairs pairs;
+  pairs.first = 7;
+  for (int64_t q = 7; q < 250; ++q) {
+    for (int64_t i = q / 9 * 9; i < q / 9 * 9 + 9; ++i) {
+      if (i != q) pairs.items.push_back(i);
+    }
+    if (q % 5 == 0) pairs.items.push_back((q + 100) % 270);  // far away
+    pairs.offsets.push_back(std::ssize(pairs.items));
+  }
+  const std::vector<int64_t> ranks = reranked.ranks(pairs);
+  for (int64_t q = 0; q < pairs.queries(); ++q) {
+    for (auto i = static_cast<size_t>(pairs.offsets[static_cast<size_t>(q)]);
+         i < static_cast<size_t>(pairs.offsets[static_cast<size_t>(q) + 1]);
+         ++i) {
+      EXPECT_EQ(ranks[i], all[q + 7][pairs.items[i]].item<int64_t>());
+    }
+  }
+}
+
 TEST(Reranked, RanksAreTheSameOnAGpu) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
   const ManyItems many;
