@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
@@ -35,6 +36,63 @@ bool is_before(const OrderedItem& a, const OrderedItem& b) {
   return a.distance < b.distance ||
          (a.distance == b.distance && is_more_similar(a, b));
 }
+
+/// Queries with a border that some item may come before: the ranks of all other
+/// borders are 1.
+class OpenQueries {
+ public:
+  explicit OpenQueries(const RankedPairs& borders) : borders_(borders) {
+    for (int64_t q = 0; q < borders.queries(); ++q) {
+      const auto begin = borders.similarities.begin();
+      const auto at = static_cast<size_t>(q);
+      if (std::any_of(begin + borders.offsets[at],
+                      begin + borders.offsets[at + 1],
+                      [](float similarity) { return similarity < kNever; })) {
+        queries_.push_back(q);
+      }
+    }
+  }
+
+  int64_t count() const { return std::ssize(queries_); }
+
+  /// Some of them as if there were no others, and where they are among all
+  /// queries of the set.
+  std::pair<RankedPairs, Tensor> slice(int64_t begin, int64_t end) const {
+    RankedPairs some;
+    const Tensor at = torch::empty({end - begin}, torch::kLong);
+    for (int64_t i = begin; i < end; ++i) {
+      const auto [from, to] = pairs_of(i);
+      some.items.insert(some.items.end(), borders_.items.begin() + from,
+                        borders_.items.begin() + to);
+      some.similarities.insert(some.similarities.end(),
+                               borders_.similarities.begin() + from,
+                               borders_.similarities.begin() + to);
+      some.offsets.push_back(std::ssize(some.items));
+      at.data_ptr<int64_t>()[i - begin] =
+          borders_.first + queries_[static_cast<size_t>(i)];
+    }
+    return {std::move(some), at};
+  }
+
+  /// Puts the ranks of a slice from `begin` on among those of all borders.
+  void put(int64_t begin, const std::vector<int64_t>& found,
+           std::vector<int64_t>& ranks) const {
+    for (auto from_found = found.begin(); from_found != found.end(); ++begin) {
+      const auto [from, to] = pairs_of(begin);
+      std::copy_n(from_found, to - from, ranks.begin() + from);
+      from_found += to - from;
+    }
+  }
+
+ private:
+  std::pair<int64_t, int64_t> pairs_of(int64_t i) const {
+    const auto q = static_cast<size_t>(queries_[static_cast<size_t>(i)]);
+    return {borders_.offsets[q], borders_.offsets[q + 1]};
+  }
+
+  const RankedPairs& borders_;
+  std::vector<int64_t> queries_;
+};
 
 /// Some queries of others, with their pairs.
 RankedPairs slice_of(const RankedPairs& pairs, int64_t begin, int64_t end) {
@@ -257,10 +315,33 @@ std::vector<int64_t> Reranked::ranks_among_all(const RankedPairs& pairs) const {
     found = 1 + std::ssize(room.distances) / (last - q);
     q = last;
   }
-  // Of all queries together: each time the gallery is walked through.
-  std::vector<int64_t> ranks = exact_ranks(set_.queries, set_.gallery, borders,
-                                           set_.self, {set_.memory_mb});
+  std::vector<int64_t> ranks = ranks_of_borders(borders);
   for (size_t i = 0; i < ranks.size(); ++i) ranks[i] += more[i];
+  return ranks;
+}
+
+std::vector<int64_t> Reranked::ranks_of_borders(
+    const RankedPairs& borders) const {
+  const OpenQueries open(borders);
+  const Tensor queries = set_.queries.in_memory();
+  // On a CPU all together take half of the products.
+  if (2 * open.count() >= borders.queries() || !queries.defined() ||
+      set_.gallery.shard() != nullptr) {
+    // Of all queries together: each time the gallery is walked through.
+    return exact_ranks(set_.queries, set_.gallery, borders, set_.self,
+                       {set_.memory_mb});
+  }
+  std::vector<int64_t> ranks(borders.items.size(), 1);
+  const int64_t step = rows_within(set_.memory_mb, 16 * set_.queries.dim());
+  for (int64_t i = 0; i < open.count(); i += step) {
+    const auto [some, at] = open.slice(i, std::min(i + step, open.count()));
+    const Tensor self =
+        set_.self.defined() ? set_.self.index_select(0, at) : set_.self;
+    const std::vector<int64_t> found =
+        exact_ranks(queries.index_select(0, at.to(queries.device())),
+                    set_.gallery, some, self, {set_.memory_mb});
+    open.put(i, found, ranks);
+  }
   return ranks;
 }
 

@@ -30,6 +30,8 @@ class Reranked {
   /// one, and finds how many more items come before it than before this border.
   void find_borders(int64_t first, int64_t last, RelatedOrder& room,
                     RankedPairs& borders, std::vector<int64_t>& more) const;
+  /// exact_ranks() of them; queries without items before any are left out.
+  std::vector<int64_t> ranks_of_borders(const RankedPairs& borders) const;
   std::vector<int64_t> ranks_of_candidates(const RankedPairs& pairs) const;
 
   RerankSteps steps_;

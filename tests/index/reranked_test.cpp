@@ -270,6 +270,79 @@ TEST(Reranked, ItemsThatAreAllTheSameKeepTheirOrder) {
   }
 }
 
+/// Classes of 7 items among many, and each query wants 9 items of all kinds.
+struct ManyItems {
+  Tensor rows;
+  RankedPairs pairs;
+
+  ManyItems() {
+    constexpr int64_t kCount = 2100;
+    const Tensor centres = random_normal({kCount / 7, 24}, 1, at::kFloat);
+    rows = normalize_rows(centres.repeat_interleave(7, 0) +
+                          random_normal({kCount, 24}, 2, at::kFloat));
+    for (int64_t q = 0; q < kCount; ++q) {
+      for (int64_t i = 1; i < 10; ++i) {
+        pairs.items.push_back((q + i * i * i) % kCount);
+      }
+      pairs.offsets.push_back(std::ssize(pairs.items));
+    }
+  }
+
+  std::vector<int64_t> ranks(int64_t memory_mb,
+                             c10::Device device = at::kCPU) const {
+    const Rows items(rows.to(device));
+    const RerankSet set{items, items, torch::arange(rows.size(0), at::kLong),
+                        memory_mb};
+    return Reranked({rerank_step<KReciprocal>()}, set).ranks(pairs);
+  }
+};
+
+TEST(Reranked, RanksDoNotDependOnMemoryAndThreads) {
+  const ManyItems many;
+  const std::vector<int64_t> expected = many.ranks(512);
+  EXPECT_EQ(many.ranks(1), expected);
+  const int threads = torch::get_num_threads();
+  torch::set_num_threads(3);
+  const std::vector<int64_t> on_three = many.ranks(2);
+  torch::set_num_threads(threads);
+  EXPECT_EQ(on_three, expected);
+}
+
+/// Most items that are wanted come before all that are not related, so that
+/// queries need not be compared with the gallery once more.
+TEST(Reranked, RanksDoNotDependOnWhatElseIsWanted) {
+  const Tensor centres = random_normal({30, 16}, 1, at::kFloat);
+  Tensor rows = centres.repeat_interleave(9, 0);
+  rows = normalize_rows(rows + 0.2 * random_normal({270, 16}, 2, at::kFloat));
+  const Rows items(rows);
+  const RerankSet set{items, items, torch::arange(270, at::kLong)};
+  const Reranked reranked({rerank_step<KReciprocal>({.k1 = 8, .k2 = 3})}, set);
+  const Tensor all = all_ranks(reranked, set);
+  RankedPairs pairs;
+  pairs.first = 7;
+  for (int64_t q = 7; q < 250; ++q) {
+    for (int64_t i = q / 9 * 9; i < q / 9 * 9 + 9; ++i) {
+      if (i != q) pairs.items.push_back(i);
+    }
+    if (q % 5 == 0) pairs.items.push_back((q + 100) % 270);  // far away
+    pairs.offsets.push_back(std::ssize(pairs.items));
+  }
+  const std::vector<int64_t> ranks = reranked.ranks(pairs);
+  for (int64_t q = 0; q < pairs.queries(); ++q) {
+    for (auto i = static_cast<size_t>(pairs.offsets[static_cast<size_t>(q)]);
+         i < static_cast<size_t>(pairs.offsets[static_cast<size_t>(q) + 1]);
+         ++i) {
+      EXPECT_EQ(ranks[i], all[q + 7][pairs.items[i]].item<int64_t>());
+    }
+  }
+}
+
+TEST(Reranked, RanksAreTheSameOnAGpu) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  const ManyItems many;
+  EXPECT_EQ(many.ranks(2, at::kCUDA), many.ranks(512));
+}
+
 TEST(Reranked, TooFewItemsAreAnErrorThatSaysHowMany) {
   const RerankSet set = random_set(20);
   for (const char* text :
