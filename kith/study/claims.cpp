@@ -80,7 +80,10 @@ class Judge {
       lows.push_back(*low);
       differences.push_back(*high - *low);
     }
-    JudgedClaim result{&claim_, open_, spread_of(differences)};
+    JudgedClaim result;
+    result.claim = &claim_;
+    result.open = open_;
+    result.difference = spread_of(differences);
     result.higher = spread_of(highs).mean;
     result.lower = spread_of(lows).mean;
     result.reason = reason(result.difference);

@@ -174,8 +174,9 @@ Tensor Multistage::forward(size_t chunk, const Tensor& pixels) {
   return network_(pixels, mixing_of(chunks_[chunk]));
 }
 
-void Multistage::replay_chunks(int64_t most) {
+void Multistage::replay_chunks(int64_t most, bool several) {
   most_replayed_ = most;
+  replays_several_ = several;
   replay_ = std::make_unique<ReplayedChunks>(
       *module_,
       [network = network_](const Tensor& items) { return network(items, {}); },
@@ -184,6 +185,11 @@ void Multistage::replay_chunks(int64_t most) {
 
 /// Empty if the batch may be.
 std::string Multistage::why_not_replayed() const {
+  if (chunks_.size() != 1 && !replays_several_) {
+    return "a batch goes through the network in " +
+           std::to_string(chunks_.size()) +
+           " chunks, which 'all' would start so too";
+  }
   if (mixup_) return "its pictures are mixed otherwise each time";
   if (in_step_ != nullptr) return "its statistics are shared with other ranks";
   if (keep_ == KeepGraphs::kNone) return "no graphs are to be kept";

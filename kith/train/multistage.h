@@ -78,10 +78,10 @@ class Multistage {
 
   /// From now on both passes over a batch whose chunks have at most `most`
   /// numbers each, and which is not mixed, are recorded and started as a whole,
-  /// where that can be (ReplayedChunks). Not for a network that does on the
-  /// processor what depends on more than shapes: that would be recorded as it
-  /// was once.
-  void replay_chunks(int64_t most);
+  /// where that can be (ReplayedChunks); of one chunk only unless `several`.
+  /// Not for a network that does on the processor what depends on more than
+  /// shapes: that would be recorded as it was once.
+  void replay_chunks(int64_t most, bool several = true);
 
   /// Ends that and gives the memory of recordings back. Whether there was any.
   bool stop_replaying() { return replay_ && replay_->stop(); }
@@ -165,7 +165,8 @@ class Multistage {
   double graph_bytes_a_number_ = 0;  ///< The most that was seen.
   std::unique_ptr<ReplayedChunks> replay_;  ///< Null: none is replayed.
   int64_t most_replayed_ = 0;               ///< Numbers of a chunk.
-  bool by_replay_ = false;                  ///< The batch was replayed.
+  bool replays_several_ = true;
+  bool by_replay_ = false;  ///< The batch was replayed.
   bool told_why_not_ = false;
 };
 

@@ -112,6 +112,7 @@ bool ReplayedChunks::begin(const std::vector<Tensor>& chunks,
   Kind kind = kind_of(chunks);
   if (recording_ && recording_->kind == kind && recording_->is_complete()) {
     seen_ = 0;
+    save_gradients();
     return true;
   }
   if (kind != last_kind_) seen_ = 0;
@@ -137,6 +138,18 @@ bool ReplayedChunks::begin(const std::vector<Tensor>& chunks,
   if (made->wanting.empty()) return false;
   recording_ = std::move(made);
   return true;
+}
+
+/// Gradients of the step before that are still there, to be added to, leave the
+/// recordings' memory: forward passes use it too.
+void ReplayedChunks::save_gradients() {
+  const torch::NoGradGuard no_grad;
+  for (size_t i = 0; i < recording_->wanting.size(); ++i) {
+    Tensor& gradient = recording_->wanting[i].mutable_grad();
+    if (gradient.defined() && gradient.is_same(recording_->gradients[i])) {
+      gradient = gradient.clone();
+    }
+  }
 }
 
 Tensor ReplayedChunks::forward(const Tensor& items, uint64_t seed) {
@@ -188,13 +201,7 @@ bool ReplayedChunks::backward(const std::vector<Tensor>& gradients) {
   const torch::NoGradGuard no_grad;
   const std::vector<Tensor> wanting = here.wanting;
   std::vector<Tensor> before;
-  for (size_t i = 0; i < wanting.size(); ++i) {
-    const Tensor& gradient = wanting[i].grad();
-    // Those of the step before stay if they are to be added to.
-    const bool is_own = gradient.defined() && !here.gradients.empty() &&
-                        gradient.is_same(here.gradients[i]);
-    before.push_back(is_own ? gradient.clone() : gradient);
-  }
+  for (const Tensor& parameter : wanting) before.push_back(parameter.grad());
   for (size_t place = 0; place < here.count; ++place) {
     Chunk& chunk = *here.chunks[place];
     chunk.gradient.copy_(gradients[place]);

@@ -67,6 +67,7 @@ class ReplayedChunks {
   Kind kind_of(const std::vector<Tensor>& chunks) const;
   bool record_forward(Chunk& chunk, const Tensor& items, uint64_t seed);
   bool record_backward(size_t place);
+  void save_gradients();
   void pass_forward(Chunk& chunk);
   void pass_backward(size_t place);
   void give_up(const std::string& reason);

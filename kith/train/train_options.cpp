@@ -35,7 +35,7 @@ void TrainOptions::describe(OptionSet& set) {
       .choices({"auto", "none", "all"});
   set.add("replay", replay,
           "Which batches start the network's passes as a whole, recorded once "
-          "(CUDA graphs): those of small sub-batches on a GPU (auto), none, "
+          "(CUDA graphs): small ones of one sub-batch on a GPU (auto), none, "
           "or all. No number of a run depends on it.")
       .choices({"auto", "none", "all"});
   set.add("lanes", lanes,

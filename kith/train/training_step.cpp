@@ -142,8 +142,9 @@ void TrainingStep::replay_chunks() {
         reason);
     return;
   }
-  lanes_.front().replay_chunks(all ? std::numeric_limits<int64_t>::max()
-                                   : kMostReplayed);
+  lanes_.front().replay_chunks(
+      all ? std::numeric_limits<int64_t>::max() : kMostReplayed,
+      /*several=*/all);
 }
 
 int64_t TrainingStep::chunks() const {

@@ -74,6 +74,9 @@ void give_up(at::cuda::CUDAGraph& graph, cudaStream_t stream) {
 std::unique_ptr<GpuGraph> record_on_gpu(c10::Device device, GraphMemory memory,
                                         const std::function<void()>& work) {
   const c10::cuda::CUDAGuard on_device(device.index());
+  // Some versions seed before they record. A run that has not ended, of a
+  // recording made before, must not find that seed in place of its own.
+  c10::cuda::getCurrentCUDAStream(device.index()).synchronize();
   const c10::cuda::CUDAStream stream = recording_stream(device.index());
   const c10::cuda::CUDAStreamGuard on_stream(stream);
   auto captured = std::make_unique<CapturedGraph>();
@@ -86,8 +89,7 @@ std::unique_ptr<GpuGraph> record_on_gpu(c10::Device device, GraphMemory memory,
     throw;
   }
   captured->graph.capture_end();
-  // Some versions seed there before they record, which runs must not overtake.
-  stream.synchronize();
+  stream.synchronize();  // nor may a run overtake the seed
   return captured;
 }
 #else
