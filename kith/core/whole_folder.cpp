@@ -25,6 +25,16 @@ bool is_impossible(int code) {
          code == EOPNOTSUPP;
 }
 
+/// A signal may interrupt it where a file system waits for others.
+std::error_code remove_folder(const fs::path& path) {
+  std::error_code error;
+  do {
+    error.clear();
+    fs::remove_all(path, error);
+  } while (error == std::errc::interrupted);
+  return error;
+}
+
 /// What a folder is renamed as, without links and dots; empty if it cannot be.
 fs::path place_of(const std::string& folder) {
   const fs::path full = full_path(folder).lexically_normal();
@@ -56,7 +66,7 @@ class NewFolder {
     lock_ = open_file(path_.string(), O_RDONLY | O_DIRECTORY);
     if (lock_ < 0) {
       const int code = errno;
-      remove();
+      remove_folder(path_);
       throw_unwritable(path_.string(), code);
     }
     ::flock(lock_, LOCK_EX | LOCK_NB);
@@ -65,7 +75,7 @@ class NewFolder {
   ~NewFolder() {
     if (lock_ < 0) return;
     ::close(lock_);
-    if (!is_put_) remove();
+    if (!is_put_) remove_folder(path_);
   }
   NewFolder(const NewFolder&) = delete;
   NewFolder& operator=(const NewFolder&) = delete;
@@ -87,9 +97,7 @@ class NewFolder {
     is_put_ = true;
     sync_parent();
     if (!replaces) return true;
-    std::error_code error;
-    fs::remove_all(path_, error);
-    if (error) {
+    if (const std::error_code error = remove_folder(path_)) {
       log_warning(path_.string() + ", which " + target_.string() +
                   " has replaced, cannot be removed: " + error.message());
     }
@@ -97,11 +105,6 @@ class NewFolder {
   }
 
  private:
-  void remove() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-
   /// A process at work keeps its lock.
   void remove_abandoned() {
     const int file =
@@ -114,9 +117,7 @@ class NewFolder {
                      ": another process writes it just now (" + path_.string() +
                      "): wait until it has ended");
     }
-    std::error_code error;
-    fs::remove_all(path_, error);
-    if (error) {
+    if (const std::error_code error = remove_folder(path_)) {
       throw RunError(path_.string() +
                      ", which a process that was killed has left, cannot be "
                      "removed: " +

@@ -41,6 +41,8 @@ std::vector<MeasuredSplit> measured_splits(const ChosenCheckpoint& checkpoint) {
   try {
     if (!path_exists(run->metrics())) return {};
     return splits_of(read_run_metrics(run->metrics()), checkpoint);
+  } catch (const ReadError&) {
+    throw;  // of a disk that fails: nothing is wrong with the file
   } catch (const DataError& error) {
     log_warning(std::string(error.what()) +
                 ": README.md has no metrics of the network");

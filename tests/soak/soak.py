@@ -2,6 +2,7 @@
 """kith serve under good, bad and hostile clients, while its index changes."""
 
 import argparse
+import atexit
 import collections
 import http.client
 import json
@@ -174,15 +175,21 @@ class Changer:
                                    "Content-Type": "image/png"}
             if body else {"Authorization": f"Bearer {TOKEN}"})
         self.world.tell("changer", status)
+        return status, answer
+
+    def must(self, method, target, body=None):
+        """Whether it was done; in a flood the connection may be closed."""
+        status, answer = self.ask(method, target, body)
         if status not in (200, 201, 0, *BUSY):
             self.world.blame(f"{method} {target}: {status} {answer[:200]!r}")
+        return status in (200, 201)
 
     def turn(self):
         self.number += 1
         name = f"new-{self.number}"
-        self.ask("POST", f"/api/items?id={name}",
-                 self.world.pictures[self.number % self.world.count])
-        self.ask("DELETE", f"/api/items?id={name}")
+        if self.must("POST", f"/api/items?id={name}",
+                     self.world.pictures[self.number % self.world.count]):
+            self.must("DELETE", f"/api/items?id={name}")
         if self.number % 5 == 0:
             self.on_disk()
         time.sleep(0.2)
@@ -265,7 +272,7 @@ def watch_over(world, flags):
             return watch
         if passed > warm:
             watch.look()
-        if time.monotonic() - told > 60:
+        if watch.samples and time.monotonic() - told > 60:
             told = time.monotonic()
             print(f"{passed:.0f} s: {len(world.seconds)} good requests, "
                   f"{watch.samples[-1][0]:.0f} MB, "
@@ -329,6 +336,7 @@ def soak(flags, client):
     with client.prepared():
         shared = client.shared
         world = start(flags, shared, client.Server)
+        atexit.register(world.server.end)  # whatever happens
         clients = [Changer(world, client.kith, shared.folder)]
         for i in range(flags.clients - 1):
             kind = Bad if i % 4 == 3 else Good
