@@ -433,7 +433,8 @@ def size_for(backbone):
     options = {option["name"]: option for option in backbone["options"]}
     if "patch" not in options:
         return size
-    if options["token"]["default"] == "joined":  # its weights fix the size
+    # A ViT whose weights fix the size; ConvNeXt has patches and no token.
+    if options.get("token", {}).get("default") == "joined":
         return 0
     patch = int(options["patch"]["default"])
     return size // patch * patch
