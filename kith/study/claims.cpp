@@ -106,17 +106,15 @@ class Judge {
     return sum;
   }
 
-  /// By the first column, which says how well a network retrieves.
+  /// By the first column, which says how well a network retrieves. Within the
+  /// evaluations of the training: `run.metrics` may be of another split.
   bool ended_below_start(const RunResult& run) const {
+    if (run.curve.empty() || run.curve.front().step != 0) return false;
     const std::string& metric = results_.study->metrics.front();
-    const auto last = run.metrics.find(metric);
-    if (last == run.metrics.end() || run.curve.empty() ||
-        run.curve.front().step != 0) {
-      return false;
-    }
-    const auto first = run.curve.front().metrics.find(metric);
-    return first != run.curve.front().metrics.end() &&
-           last->second < first->second;
+    const auto& start = run.curve.front().metrics;
+    const auto& end = run.curve.back().metrics;
+    return start.count(metric) && end.count(metric) &&
+           end.at(metric) < start.at(metric);
   }
 
   std::string reason(const Spread& difference) const {

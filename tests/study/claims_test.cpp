@@ -90,12 +90,20 @@ TEST_F(Claims, AreUndecidedWithoutWhatAVerdictNeeds) {
   EXPECT_EQ(judge_claims(results_)[0].reason, "nothing was searched");
   study_.search.emplace();
   // The network before training was better than one of those that follow.
-  CurvePoint start;
+  CurvePoint start, end;
   start.metrics = {{"recall_any@1", 0.45}};
-  for (RunResult& run : results_.runs) run.curve = {start};
+  end.step = 10;
+  for (RunResult& run : results_.runs) {
+    end.metrics = run.metrics;
+    run.curve = {start, end};
+  }
   const JudgedClaim collapsed = judge_claims(results_)[0];
   EXPECT_EQ(collapsed.verdict, "undecided");
   EXPECT_EQ(collapsed.reason, "a training ended below its start");
+  // Another split, which validation images chose a network for, may be harder.
+  end.metrics = {{"recall_any@1", 0.9}};
+  for (RunResult& run : results_.runs) run.curve = {start, end};
+  EXPECT_EQ(judge_claims(results_)[0].reason, "");
   results_.runs.resize(8);
   EXPECT_EQ(judge_claims(results_)[0].reason, "fewer than three seeds");
   results_.runs.clear();
