@@ -100,21 +100,26 @@ class Judge {
       if (run == nullptr) return std::nullopt;
       const auto found = run->metrics.find(claim_.metric);
       if (found == run->metrics.end()) return std::nullopt;
-      has_collapsed_ |= ended_below_start(*run);
+      const std::optional<bool> below = ended_below_start(*run);
+      has_collapsed_ |= below.value_or(false);
+      has_no_start_ |= !below;
       sum += i == 0 ? found->second : -found->second;
     }
     return sum;
   }
 
-  /// By the first column, which says how well a network retrieves. Within the
-  /// evaluations of the training: `run.metrics` may be of another split.
-  bool ended_below_start(const RunResult& run) const {
-    if (run.curve.empty() || run.curve.front().step != 0) return false;
-    const std::string& metric = results_.study->metrics.front();
+  /// By the first column that the training itself was evaluated by, for
+  /// `run.metrics` may be of another split. None without a start.
+  std::optional<bool> ended_below_start(const RunResult& run) const {
+    if (run.curve.empty() || run.curve.front().step != 0) return std::nullopt;
     const auto& start = run.curve.front().metrics;
     const auto& end = run.curve.back().metrics;
-    return start.count(metric) && end.count(metric) &&
-           end.at(metric) < start.at(metric);
+    for (const std::string& metric : results_.study->metrics) {
+      if (start.count(metric) && end.count(metric)) {
+        return end.at(metric) < start.at(metric);
+      }
+    }
+    return std::nullopt;
   }
 
   std::string reason(const Spread& difference) const {
@@ -123,6 +128,7 @@ class Judge {
       return "fewer than three seeds";
     if (!results_.study->search) return "nothing was searched";
     if (has_collapsed_) return "a training ended below its start";
+    if (has_no_start_) return "a start was not evaluated (eval.before)";
     return "";
   }
 
@@ -138,6 +144,7 @@ class Judge {
   const StudyClaim& claim_;
   Labels open_;
   bool has_collapsed_ = false;
+  bool has_no_start_ = false;
 };
 
 /// Whether a claim says nothing of an axis.

@@ -26,7 +26,8 @@ struct JudgedClaim {
 
 /// Confirmed if the interval of the difference is above zero, refuted if it is
 /// below. Undecided otherwise, and with fewer than three seeds, without a
-/// search, or where a training ended below the network it began with.
+/// search, or where a training ended below the network it began with or nobody
+/// knows.
 std::vector<JudgedClaim> judge_claims(const StudyResults& results);
 
 /// A row for each of them.

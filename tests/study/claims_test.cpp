@@ -28,6 +28,11 @@ RunResult run_of_claim(const char* batch, const char* loss, int64_t seed,
   run.labels = {batch, loss};
   run.seed = seed;
   run.metrics = {{"recall_any@1", recall}, {"rho", 1 - recall}};
+  CurvePoint start, end;
+  start.metrics = {{"recall_any@1", 0.2}};
+  end.step = 10;
+  end.metrics = run.metrics;
+  run.curve = {start, end};
   return run;
 }
 
@@ -104,6 +109,9 @@ TEST_F(Claims, AreUndecidedWithoutWhatAVerdictNeeds) {
   end.metrics = {{"recall_any@1", 0.9}};
   for (RunResult& run : results_.runs) run.curve = {start, end};
   EXPECT_EQ(judge_claims(results_)[0].reason, "");
+  for (RunResult& run : results_.runs) run.curve = {end};
+  EXPECT_EQ(judge_claims(results_)[0].reason,
+            "a start was not evaluated (eval.before)");
   results_.runs.resize(8);
   EXPECT_EQ(judge_claims(results_)[0].reason, "fewer than three seeds");
   results_.runs.clear();
